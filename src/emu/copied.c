@@ -27,11 +27,10 @@ struct bf_copied {
 static copy copy_of(const bf_emu_event *event) {
   copy own = {.mask = event->mask, .is_cached = event->is_cached};
   uint64_t line = event->global_address[BF_FIRST_LANE(event->mask)] / LINE_BYTES * LINE_BYTES;
-  for (unsigned lane = 0; lane < BF_EMU_LANES; lane++) {
-    bool takes_part = event->mask >> lane & 1;
-    own.from[lane] = takes_part ? event->global_address[lane] - line : 0;
-    own.to[lane] = takes_part ? event->shared_address[lane] : 0;
-  }
+  for (unsigned lane = 0; lane < BF_EMU_LANES; lane++)
+    own.from[lane] = event->global_address[lane] - line;
+  memcpy(own.to, event->shared_address, sizeof own.to);
+  BF_EACH_LANE(~event->mask, lane) own.from[lane] = own.to[lane] = 0;
   return own;
 }
 

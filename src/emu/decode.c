@@ -297,6 +297,38 @@ static void fill_first_frame(const bf_emu_decoder *decoder, uint8_t *frame) {
   }
 }
 
+/* How one lane alone does an operation. What has a guard is called, but for branches. */
+static bf_alone_form form_of(const bf_emu_decoder *decoder, const bf_emu_op *op) {
+  if (op->run == bf_emu_step_branch)
+    return BF_ALONE_BRANCH;
+  if (op->run == bf_emu_step_join)
+    return BF_ALONE_JOIN;
+  if (op->guard != BF_EMU_TRUE || op->guard_flip)
+    return BF_ALONE_NONE;
+  for (unsigned i = 0; !op->form && decoder->isa->alone[i]; i++)
+    for (const bf_alone_row *row = decoder->isa->alone[i]; row->run; row++)
+      if (row->run == op->run)
+        return row->form;
+  return (bf_alone_form)op->form;
+}
+
+/* The forms of all operations, with what they take over from the one before. */
+static void set_forms(const bf_emu_decoder *decoder, bf_emu_code *code) {
+  bf_alone_form before = BF_ALONE_NONE;
+  for (uint32_t i = 0; i < code->ops; i++) {
+    bf_emu_op *op = &code->op[i];
+    bf_alone_form form = form_of(decoder, op);
+    unsigned way = BF_ALONE_FROM_MEMORY;
+    if (bf_alone_gives(before) && bf_alone_gives(form))
+      way = op[-1].d == op->a   ? BF_ALONE_A
+            : op[-1].d == op->b ? BF_ALONE_B
+            : op[-1].d == op->c ? BF_ALONE_C
+                                : BF_ALONE_FROM_MEMORY;
+    op->form = BF_ALONE_WAYS * form + way;
+    before = form;
+  }
+}
+
 /* Moves what was decoded into the kernel's arena. */
 static void keep_code(bf_emu_decoder *decoder, const uint32_t *first_op) {
   bf_emu_code *code = decoder->code;
@@ -321,6 +353,7 @@ static void keep_code(bf_emu_decoder *decoder, const uint32_t *first_op) {
     bool is_real = code->instruction[i] < decoder->function->instructions;
     code->counted[i + 1] = code->counted[i] + (is_last && is_real);
   }
+  set_forms(decoder, code);
   fill_first_frame(decoder, code->first_frame);
 }
 

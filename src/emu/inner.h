@@ -45,6 +45,8 @@ struct bf_emu_op {
     const void *detail; /* in the arena of the kernel */
   };
   uint8_t small[8]; /* sizes, modes */
+  uint32_t form;    /* how one lane alone does it (alone.h); 0: by run */
+  int32_t by;       /* what the form adds to an address, where offset is not for that */
 };
 
 /* Places that every frame has. */
@@ -172,6 +174,7 @@ typedef struct bf_emu_code {
 
 struct bf_emu_kernel {
   bf_emu_module *module;
+  const struct bf_emu_isa *isa; /* that it was decoded for */
   const bf_ptx_function *function;
   bf_arena arena;
   bf_emu_needs needs;

@@ -15,26 +15,40 @@
   bool bf_emu_select_##file##_avx512(bf_emu_decoder *, const bf_ptx_instruction *, bf_emu_op *);
 BF_EMU_SELECTS(X)
 #undef X
+#define X(file)                                                                                    \
+  extern const bf_alone_row bf_emu_alone_##file##_plain[], bf_emu_alone_##file##_avx2[],           \
+      bf_emu_alone_##file##_avx512[];
+BF_ALONE_TABLES(X)
+#undef X
+const bf_emu_op *bf_emu_run_alone_plain(bf_emu_warp *, const bf_emu_op *);
+const bf_emu_op *bf_emu_run_alone_avx2(bf_emu_warp *, const bf_emu_op *);
+const bf_emu_op *bf_emu_run_alone_avx512(bf_emu_warp *, const bf_emu_op *);
 
-static const bf_emu_isa plain = {"plain",
-                                 {
+static const bf_emu_isa plain = {.name = "plain",
 #define X(file) bf_emu_select_##file##_plain,
-                                     BF_EMU_SELECTS(X)
+                                 .select = {BF_EMU_SELECTS(X) NULL},
 #undef X
-                                         NULL}};
+#define X(file) bf_emu_alone_##file##_plain,
+                                 .alone = {BF_ALONE_TABLES(X) NULL},
+#undef X
+                                 .run_alone = bf_emu_run_alone_plain};
 #if HAS_VECTORS
-static const bf_emu_isa avx2 = {"avx2",
-                                {
+static const bf_emu_isa avx2 = {.name = "avx2",
 #define X(file) bf_emu_select_##file##_avx2,
-                                    BF_EMU_SELECTS(X)
+                                .select = {BF_EMU_SELECTS(X) NULL},
 #undef X
-                                        NULL}};
-static const bf_emu_isa avx512 = {"avx512",
-                                  {
+#define X(file) bf_emu_alone_##file##_avx2,
+                                .alone = {BF_ALONE_TABLES(X) NULL},
+#undef X
+                                .run_alone = bf_emu_run_alone_avx2};
+static const bf_emu_isa avx512 = {.name = "avx512",
 #define X(file) bf_emu_select_##file##_avx512,
-                                      BF_EMU_SELECTS(X)
+                                  .select = {BF_EMU_SELECTS(X) NULL},
 #undef X
-                                          NULL}};
+#define X(file) bf_emu_alone_##file##_avx512,
+                                  .alone = {BF_ALONE_TABLES(X) NULL},
+#undef X
+                                  .run_alone = bf_emu_run_alone_avx512};
 #endif
 
 /* All sets that run here, the best first. */

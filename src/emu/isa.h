@@ -2,11 +2,13 @@
 #ifndef BF_EMU_ISA_H
 #define BF_EMU_ISA_H
 
-#include "emu/inner.h"
+#include "emu/alone.h"
 
 typedef struct bf_emu_isa {
   const char *name;         /* plain, avx2, avx512 */
   bf_emu_select select[32]; /* ending with NULL */
+  bf_alone_run run_alone;
+  const bf_alone_row *alone[16]; /* ending with NULL */
 } bf_emu_isa;
 
 /* The set called name, or the best one for NULL; NULL where this host cannot run it. */

@@ -224,6 +224,7 @@ int bf_emu_decode(bf_emu_module *module, const bf_ptx_function *function, bf_emu
   made->arena = arena;
   made->module = module;
   made->function = function;
+  made->isa = module->emu->isa;
   bf_emu_decoder common = {.module = module, .kernel = made, .isa = module->emu->isa};
   read_directives(made);
   place_parameters(&common);

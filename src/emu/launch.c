@@ -12,6 +12,7 @@
 #include "emu/block.h"
 #include "emu/cluster.h"
 #include "emu/device.h"
+#include "emu/isa.h"
 #include "emu/race.h"
 #include "emu/warp.h"
 #include "ptx/rewritten.h"
@@ -34,12 +35,13 @@ static void run_warp(bf_emu_warp *warp) {
   for (unsigned i = 0; i < warp->paths; i++)
     warp->path[i].yielded = false;
   const bf_emu_flight *flight = warp->worker->flight;
+  const bf_alone_run alone = flight->kernel->isa->run_alone;
   for (;;) {
     const bf_emu_op *op = bf_emu_next_path(warp);
     if (!op)
       return;
     while (op)
-      op = op->run(warp, op);
+      op = warp->active & (warp->active - 1) ? op->run(warp, op) : alone(warp, op);
     if (flight->stop || warp->budget == 0)
       return;
   }

@@ -70,35 +70,41 @@ typedef uint16_t bf_halves __attribute__((vector_size(16)));
 typedef uint32_t bf_pairs __attribute__((vector_size(16)));
 typedef uint64_t bf_quads __attribute__((vector_size(16)));
 
-/* The same for 16-bit types: the pieces are turned over as bits, and become numbers line by line.
- */
-static BF_ALWAYS_INLINE void bf_panel_from_halves(bf_ptx_type type, const void *pieces,
-                                                  double *panel) {
-  static const unsigned char column[BF_PANEL] = {0, 2, 4, 6, 1, 3, 5, 7};
-  bf_halves piece[BF_PANEL];
+/* Eight rows of eight numbers of 16 bits turned over: rows become columns. */
+static BF_ALWAYS_INLINE void bf_turn_halves(bf_halves *row) {
   bf_pairs pair[BF_PANEL];
-  bf_quads quad[BF_PANEL], line;
+  bf_quads quad[BF_PANEL];
   BF_UNROLL_8
-  for (unsigned i = 0; i < BF_PANEL; i++)
-    memcpy(&piece[i], (const uint8_t *)pieces + 16 * column[i], sizeof *piece);
-  BF_UNROLL_8
-  for (unsigned i = 0; i < BF_PANEL; i += 2) { /* lines 0 to 3 and 4 to 7 of two columns */
-    pair[i] = (bf_pairs)__builtin_shufflevector(piece[i], piece[i + 1], 0, 8, 1, 9, 2, 10, 3, 11);
-    pair[i + 1] =
-        (bf_pairs)__builtin_shufflevector(piece[i], piece[i + 1], 4, 12, 5, 13, 6, 14, 7, 15);
+  for (unsigned i = 0; i < BF_PANEL; i += 2) { /* columns 0 to 3 and 4 to 7 of two rows */
+    pair[i] = (bf_pairs)__builtin_shufflevector(row[i], row[i + 1], 0, 8, 1, 9, 2, 10, 3, 11);
+    pair[i + 1] = (bf_pairs)__builtin_shufflevector(row[i], row[i + 1], 4, 12, 5, 13, 6, 14, 7, 15);
   }
   BF_UNROLL_8
-  for (unsigned i = 0; i < 4; i++) { /* two lines of four columns */
+  for (unsigned i = 0; i < 4; i++) { /* two columns of four rows */
     unsigned from = i / 2 * 4 + i % 2;
     quad[2 * i] = (bf_quads)__builtin_shufflevector(pair[from], pair[from + 2], 0, 4, 1, 5);
     quad[2 * i + 1] = (bf_quads)__builtin_shufflevector(pair[from], pair[from + 2], 2, 6, 3, 7);
   }
   BF_UNROLL_8
-  for (unsigned i = 0; i < 4; i++)
-    for (unsigned odd = 0; odd < 2; odd++) {
-      line = odd ? (bf_quads){quad[i][1], quad[i + 4][1]} : (bf_quads){quad[i][0], quad[i + 4][0]};
-      bf_unpack_piece(type, &line, panel + (size_t)(2 * i + odd) * BF_PANEL);
-    }
+  for (unsigned i = 0; i < 4; i++) {
+    row[2 * i] = (bf_halves)__builtin_shufflevector(quad[i], quad[i + 4], 0, 2);
+    row[2 * i + 1] = (bf_halves)__builtin_shufflevector(quad[i], quad[i + 4], 1, 3);
+  }
+}
+
+/* The same for 16-bit types: the pieces are turned over as bits, and become numbers line by line.
+ */
+static BF_ALWAYS_INLINE void bf_panel_from_halves(bf_ptx_type type, const void *pieces,
+                                                  double *panel) {
+  static const unsigned char column[BF_PANEL] = {0, 2, 4, 6, 1, 3, 5, 7};
+  bf_halves line[BF_PANEL];
+  BF_UNROLL_8
+  for (unsigned i = 0; i < BF_PANEL; i++)
+    memcpy(&line[i], (const uint8_t *)pieces + 16 * column[i], sizeof *line);
+  bf_turn_halves(line);
+  BF_UNROLL_8
+  for (unsigned i = 0; i < BF_PANEL; i++)
+    bf_unpack_piece(type, &line[i], panel + (size_t)i * BF_PANEL);
 }
 
 /* A piece of each of the 8 columns of a panel, one after the other, to lines of the panel. */
@@ -179,6 +185,24 @@ static BF_ALWAYS_INLINE void bf_floats_store(uint32_t *to, bf_four sum) {
   memcpy(to, &bits, sizeof bits);
 }
 
+/* Whether none of sixteen sums is a NaN. */
+static BF_ALWAYS_INLINE bool bf_are_numbers(bf_four a, bf_four b, bf_four c, bf_four d) {
+#if defined(__AVX2__)
+  __m256d wrong = _mm256_or_pd(_mm256_cmp_pd((__m256d)a, (__m256d)b, _CMP_UNORD_Q),
+                               _mm256_cmp_pd((__m256d)c, (__m256d)d, _CMP_UNORD_Q));
+  return _mm256_movemask_pd(wrong) == 0;
+#else
+  (void)a, (void)b, (void)c, (void)d;
+  return false; /* they are looked at one by one */
+#endif
+}
+
+/* Sums that are numbers. */
+static BF_ALWAYS_INLINE void bf_numbers_store(uint32_t *to, bf_four sum) {
+  bf_four_floats value = __builtin_convertvector(sum, bf_four_floats);
+  memcpy(to, &value, sizeof value);
+}
+
 /* The even and the odd columns of a row to lanes from lane on. */
 static BF_ALWAYS_INLINE void bf_sums_store(bf_sum_types types, const bf_sums *sums, unsigned lane,
                                            bf_four even, bf_four odd) {
@@ -246,6 +270,16 @@ static BF_ALWAYS_INLINE void bf_multiply_rows(bf_sum_types types, const bf_sums 
       even[row] = bf_four_add(factors, left, even[row]);
       odd[row] = bf_four_add(factors, right, odd[row]);
     }
+  }
+  bool is_float = types.d == BF_PTX_F32;
+  if (is_float && bf_are_numbers(even[0], odd[0], even[1], odd[1]) &&
+      bf_are_numbers(even[2], odd[2], even[3], odd[3])) {
+    BF_UNROLL
+    for (unsigned row = 0; row < 4; row++) {
+      bf_numbers_store(sums->d[0] + 4 * (first + row), even[row]);
+      bf_numbers_store(sums->d[1] + 4 * (first + row), odd[row]);
+    }
+    return;
   }
   BF_UNROLL
   for (unsigned row = 0; row < 4; row++)

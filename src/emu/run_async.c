@@ -199,21 +199,24 @@ static bool reach_places(bf_emu_warp *warp, const bf_emu_op *op, uint32_t lanes,
 static const bf_emu_op *run_copy(bf_emu_warp *warp, const bf_emu_op *op) {
   const copy_detail *detail = op->detail;
   uint64_t from[BF_EMU_LANES];
-  warp_copy now = {.lanes = BF_MASK(), .bytes = detail->bytes};
-  if (!now.lanes)
+  uint32_t lanes = BF_MASK();
+  if (!lanes)
     return op + 1;
-  read_sizes(warp, detail, now.source_bytes);
-  if (!reach_sources(warp, op, now.lanes, now.source_bytes, from, now.from) ||
-      !reach_places(warp, op, now.lanes, from, now.to))
-    return NULL;
   struct bf_emu_async *list = list_with_room(warp);
+  warp_copy at_once, *now = list ? &list->copy[list->end] : &at_once;
+  now->lanes = lanes;
+  now->bytes = detail->bytes;
+  read_sizes(warp, detail, now->source_bytes);
+  if (!reach_sources(warp, op, lanes, now->source_bytes, from, now->from) ||
+      !reach_places(warp, op, lanes, from, now->to))
+    return NULL;
   if (list) {
-    memcpy(now.group, list->group, sizeof now.group);
-    list->copy[list->end++] = now;
+    memcpy(now->group, list->group, sizeof now->group);
+    list->end++;
   } else {
-    finish_all(warp, now.lanes);
-    note_done(warp, &now, now.lanes);
-    do_copies(&now, now.lanes);
+    finish_all(warp, lanes);
+    note_done(warp, now, lanes);
+    do_copies(now, lanes);
   }
   return op + 1;
 }

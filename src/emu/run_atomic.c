@@ -3,6 +3,7 @@
  * Lanes act one after the other, in order. Shared memory belongs to one thread of the host, so
  * plain reads and writes are atomic there; global memory is shared by all, and is changed by
  * compare-and-swap where the launch has several threads. */
+#include "emu/alone.h"
 #include "emu/decode.h"
 #include "emu/half.h"
 #include "emu/near.h"
@@ -318,6 +319,16 @@ static bool is_shared(const bf_emu_warp *warp, const uint8_t *pointer) {
   return (uintptr_t)pointer - start < warp->block->shared_bytes;
 }
 
+/* Has all lines brought for writing before the first of them is locked: atomics of the host do not
+ * overlap, and lines come from other cores. */
+#if defined(__AVX2__)
+__attribute__((target("prfchw")))
+#endif
+static void
+fetch_lines(uint8_t *const *pointer, uint32_t mask) {
+  BF_EACH_LANE(mask, lane) __builtin_prefetch(pointer[lane], 1);
+}
+
 static const bf_emu_op *run_atomic(bf_emu_warp *warp, const bf_emu_op *op) {
   uint32_t mask = BF_MASK();
   const atomic *what = op->detail;
@@ -329,6 +340,8 @@ static const bf_emu_op *run_atomic(bf_emu_warp *warp, const bf_emu_op *op) {
   bool alone = warp->worker->flight->alone || what->space == BF_PTX_SPACE_SHARED;
   warp->polled |= what->polls;
   if (what->change_alone) {
+    if (!alone)
+      fetch_lines(pointer, mask);
     (alone ? what->change_alone : what->change_together)(warp, what, pointer, mask);
     return op + 1;
   }
@@ -439,6 +452,27 @@ static bool bind(bf_emu_decoder *decoder, const bf_ptx_operand *operand, bf_ptx_
   return true;
 }
 
+/* What one lane alone does by itself, and what that needs (alone.h). */
+static void bind_alone(const atomic *what, bf_emu_op *op) {
+  bool is_global = what->space == BF_PTX_SPACE_GLOBAL || what->space == BF_PTX_SPACE_NONE;
+  bool is_long = what->size == 8;
+  if (!is_global || what->count != 1 || what->address.register_bytes != 8 ||
+      what->address.offset != (int32_t)what->address.offset || !what->change_alone)
+    return;
+  if (what->apply == add_bits)
+    op->form = is_long ? BF_ALONE_ATOM_ADD_64 : BF_ALONE_ATOM_ADD_32;
+  else if (what->apply == exchange)
+    op->form = is_long ? BF_ALONE_ATOM_EXCHANGE_64 : BF_ALONE_ATOM_EXCHANGE_32;
+  else if (what->is_swap)
+    op->form = is_long ? BF_ALONE_ATOM_SWAP_64 : BF_ALONE_ATOM_SWAP_32;
+  op->a = what->address.place;
+  op->by = (int32_t)what->address.offset;
+  op->b = what->b[0];
+  op->c = what->is_swap ? what->c : what->b[0];
+  op->d = what->has_result ? what->d[0] : BF_EMU_NOWHERE;
+  op->small[0] = what->polls;
+}
+
 bool BF_EMU_NAME(bf_emu_select_atomic)(bf_emu_decoder *decoder,
                                        const bf_ptx_instruction *instruction, bf_emu_op *op);
 
@@ -477,6 +511,7 @@ bool BF_EMU_NAME(bf_emu_select_atomic)(bf_emu_decoder *decoder,
   what->address = bf_emu_bind_address(decoder, instruction, &operand[0], what->space);
   find_changers(what);
   op->detail = what;
+  bind_alone(what, op);
   bool is_plain_sum = what->apply == add_bits && what->size == 4 && what->count == 1 &&
                       what->space == BF_PTX_SPACE_SHARED && what->address.register_bytes == 4 &&
                       !bf_ptx_has(instruction, "shared::cluster");

@@ -1,4 +1,5 @@
 /* Comparisons and choices: setp, set, selp, slct, testp, copysign. */
+#include "emu/alone.h"
 #include "emu/bind.h"
 #include "emu/half.h"
 #include "emu/truth.h"
@@ -449,6 +450,29 @@ static bool select_copysign(bf_emu_decoder *decoder, const bf_ptx_instruction *i
 
 bool BF_EMU_NAME(bf_emu_select_compare)(bf_emu_decoder *decoder,
                                         const bf_ptx_instruction *instruction, bf_emu_op *op);
+
+/* What one lane alone does by itself. */
+extern const bf_alone_row BF_EMU_NAME(bf_emu_alone_compare)[];
+const bf_alone_row BF_EMU_NAME(bf_emu_alone_compare)[] = {
+    {setp_equal_uint32_t, BF_ALONE_EQUAL_32},
+    {setp_equal_uint64_t, BF_ALONE_EQUAL_64},
+    {setp_unequal_uint32_t, BF_ALONE_UNEQUAL_32},
+    {setp_unequal_uint64_t, BF_ALONE_UNEQUAL_64},
+    {setp_less_uint32_t, BF_ALONE_LESS_U32},
+    {setp_less_int32_t, BF_ALONE_LESS_S32},
+    {setp_less_uint64_t, BF_ALONE_LESS_U64},
+    {setp_less_int64_t, BF_ALONE_LESS_S64},
+    {setp_less_float, BF_ALONE_LESS_FLOAT},
+    {setp_less_double, BF_ALONE_LESS_DOUBLE},
+    {setp_not_more_uint32_t, BF_ALONE_NOT_MORE_U32},
+    {setp_not_more_int32_t, BF_ALONE_NOT_MORE_S32},
+    {setp_not_more_uint64_t, BF_ALONE_NOT_MORE_U64},
+    {setp_not_more_int64_t, BF_ALONE_NOT_MORE_S64},
+    {setp_not_more_float, BF_ALONE_NOT_MORE_FLOAT},
+    {setp_not_more_double, BF_ALONE_NOT_MORE_DOUBLE},
+    {selp_32, BF_ALONE_CHOOSE_32},
+    {selp_64, BF_ALONE_CHOOSE_64},
+    {NULL, BF_ALONE_NONE}};
 
 bool BF_EMU_NAME(bf_emu_select_compare)(bf_emu_decoder *decoder,
                                         const bf_ptx_instruction *instruction, bf_emu_op *op) {

@@ -4,6 +4,7 @@
  * register wider than its type is cut first, a result narrower than its register is extended last.
  * The common types have steps that compilers vectorise; the rest goes through emu/format.h, value
  * by value. Types of 8 bits live in 16-bit places. */
+#include "emu/alone.h"
 #include "emu/format.h"
 #include "emu/half_lanes.h"
 #include "emu/inner.h"
@@ -792,6 +793,20 @@ static bool select_pack(bf_emu_decoder *decoder, const bf_ptx_instruction *instr
   op->run = pack_integers;
   return true;
 }
+
+/* What one lane alone does by itself. */
+extern const bf_alone_row BF_EMU_NAME(bf_emu_alone_convert)[];
+const bf_alone_row BF_EMU_NAME(bf_emu_alone_convert)[] = {{step_u32_b64, BF_ALONE_U32_TO_64},
+                                                          {step_s32_b64, BF_ALONE_S32_TO_64},
+                                                          {step_u64_b32, BF_ALONE_B64_TO_32},
+                                                          {step_s64_b32, BF_ALONE_B64_TO_32},
+                                                          {step_u16_b32, BF_ALONE_U16_TO_32},
+                                                          {step_s16_b32, BF_ALONE_S16_TO_32},
+                                                          {step_u32_b16, BF_ALONE_B32_TO_16},
+                                                          {step_s32_b16, BF_ALONE_B32_TO_16},
+                                                          {step_u32_b32, BF_ALONE_MOVE_32},
+                                                          {step_u64_b64, BF_ALONE_MOVE_64},
+                                                          {NULL, BF_ALONE_NONE}};
 
 bool BF_EMU_NAME(bf_emu_select_convert)(bf_emu_decoder *decoder,
                                         const bf_ptx_instruction *instruction, bf_emu_op *op) {

@@ -1,6 +1,7 @@
 /* Floating point in 32 and 64 bits: add, sub, mul, fma, div, sqrt, rcp, min, max, neg, abs. All
  * results are those of IEEE 754. An f32 that is not a number is always 0x7fffffff; in f64 it is
  * what the host makes. */
+#include "emu/alone.h"
 #include "emu/bind.h"
 #include "emu/rounding.h"
 #include "emu/single.h"
@@ -253,6 +254,15 @@ static bool select_sign(bf_emu_decoder *decoder, const bf_ptx_instruction *instr
 
 bool BF_EMU_NAME(bf_emu_select_float)(bf_emu_decoder *decoder,
                                       const bf_ptx_instruction *instruction, bf_emu_op *op);
+
+/* What one lane alone does by itself. */
+extern const bf_alone_row BF_EMU_NAME(bf_emu_alone_float)[];
+const bf_alone_row BF_EMU_NAME(bf_emu_alone_float)[] = {
+    {add_float, BF_ALONE_ADD_FLOAT},   {sub_float, BF_ALONE_SUB_FLOAT},
+    {mul_float, BF_ALONE_MUL_FLOAT},   {div_float, BF_ALONE_DIV_FLOAT},
+    {fma_float, BF_ALONE_FMA_FLOAT},   {add_double, BF_ALONE_ADD_DOUBLE},
+    {sub_double, BF_ALONE_SUB_DOUBLE}, {mul_double, BF_ALONE_MUL_DOUBLE},
+    {fma_double, BF_ALONE_FMA_DOUBLE}, {NULL, BF_ALONE_NONE}};
 
 bool BF_EMU_NAME(bf_emu_select_float)(bf_emu_decoder *decoder,
                                       const bf_ptx_instruction *instruction, bf_emu_op *op) {

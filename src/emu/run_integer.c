@@ -1,5 +1,6 @@
 /* Integer arithmetic: add, sub, mul, mad, div, rem, min, max, dot products, carry chains. The files
  * of operations are compiled so that signed integers wrap (-fwrapv). */
+#include "emu/alone.h"
 #include "emu/bind.h"
 
 __extension__ typedef __int128 int128_t;
@@ -437,6 +438,28 @@ static bool select_dot(bf_emu_decoder *decoder, const bf_ptx_instruction *instru
 
 bool BF_EMU_NAME(bf_emu_select_integer)(bf_emu_decoder *decoder,
                                         const bf_ptx_instruction *instruction, bf_emu_op *op);
+
+/* What one lane alone does by itself. */
+extern const bf_alone_row BF_EMU_NAME(bf_emu_alone_integer)[];
+const bf_alone_row BF_EMU_NAME(bf_emu_alone_integer)[] = {{add_uint32_t, BF_ALONE_ADD_32},
+                                                          {add_uint64_t, BF_ALONE_ADD_64},
+                                                          {sub_uint32_t, BF_ALONE_SUB_32},
+                                                          {sub_uint64_t, BF_ALONE_SUB_64},
+                                                          {mul_low_uint32_t, BF_ALONE_MUL_32},
+                                                          {mul_low_uint64_t, BF_ALONE_MUL_64},
+                                                          {mad_low_uint32_t, BF_ALONE_MAD_32},
+                                                          {mad_low_uint64_t, BF_ALONE_MAD_64},
+                                                          {mul_wide_uint32_t, BF_ALONE_MUL_WIDE_U},
+                                                          {mul_wide_int32_t, BF_ALONE_MUL_WIDE_S},
+                                                          {mad_wide_uint32_t, BF_ALONE_MAD_WIDE_U},
+                                                          {mad_wide_int32_t, BF_ALONE_MAD_WIDE_S},
+                                                          {mul_high_uint32_t, BF_ALONE_MUL_HIGH_U},
+                                                          {mul_high_int32_t, BF_ALONE_MUL_HIGH_S},
+                                                          {min_uint32_t, BF_ALONE_MIN_U32},
+                                                          {max_uint32_t, BF_ALONE_MAX_U32},
+                                                          {min_int32_t, BF_ALONE_MIN_S32},
+                                                          {max_int32_t, BF_ALONE_MAX_S32},
+                                                          {NULL, BF_ALONE_NONE}};
 
 bool BF_EMU_NAME(bf_emu_select_integer)(bf_emu_decoder *decoder,
                                         const bf_ptx_instruction *instruction, bf_emu_op *op) {

@@ -1,4 +1,5 @@
 /* Bits: and, or, xor, not, shifts, fields, permutations of bytes, counts. */
+#include "emu/alone.h"
 #include "emu/bind.h"
 
 /* ---- Bitwise ---- */
@@ -424,6 +425,18 @@ static bool select_bitwise(bf_emu_decoder *decoder, const bf_ptx_instruction *in
 
 bool BF_EMU_NAME(bf_emu_select_logic)(bf_emu_decoder *decoder,
                                       const bf_ptx_instruction *instruction, bf_emu_op *op);
+
+/* What one lane alone does by itself. */
+extern const bf_alone_row BF_EMU_NAME(bf_emu_alone_logic)[];
+const bf_alone_row BF_EMU_NAME(bf_emu_alone_logic)[] = {
+    {and_uint32_t, BF_ALONE_AND_32},   {and_uint64_t, BF_ALONE_AND_64},
+    {or_uint32_t, BF_ALONE_OR_32},     {or_uint64_t, BF_ALONE_OR_64},
+    {xor_uint32_t, BF_ALONE_XOR_32},   {xor_uint64_t, BF_ALONE_XOR_64},
+    {not_uint32_t, BF_ALONE_NOT_32},   {shl_uint32_t, BF_ALONE_SHL_32},
+    {shl_uint64_t, BF_ALONE_SHL_64},   {shr_uint32_t, BF_ALONE_SHR_U32},
+    {shr_uint64_t, BF_ALONE_SHR_U64},  {shr_int32_t, BF_ALONE_SHR_S32},
+    {shr_int64_t, BF_ALONE_SHR_S64},   {and_predicate, BF_ALONE_AND_TRUTH},
+    {or_predicate, BF_ALONE_OR_TRUTH}, {NULL, BF_ALONE_NONE}};
 
 bool BF_EMU_NAME(bf_emu_select_logic)(bf_emu_decoder *decoder,
                                       const bf_ptx_instruction *instruction, bf_emu_op *op) {

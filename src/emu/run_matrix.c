@@ -192,21 +192,22 @@ typedef struct matrix_rows {
  * holds the matrix row after row, 16 bytes each: lanes 4r to 4r+3 have row r. */
 static void move_matrix(bf_emu_warp *warp, const matrix_rows *rows, unsigned matrix, uint32_t lanes,
                         uint8_t *const *row) {
-  uint16_t half[64], across[64];
+  bf_halves half[8];
   uint32_t word[BF_EMU_LANES], *place = BF_LANES(uint32_t, rows->place[matrix]);
   if (rows->is_store)
     memcpy(half, place, sizeof half);
   else
     for (unsigned r = 0; r < 8; r++)
-      memcpy(half + 8 * r, row[r], 16);
-  for (unsigned i = 0; i < 64 && rows->transposed; i++)
-    across[i] = half[i % 8 * 8 + i / 8];
-  const uint16_t *from = rows->transposed ? across : half;
+      memcpy(&half[r], row[r], sizeof *half);
+  if (rows->transposed)
+    bf_turn_halves(half);
   if (rows->is_store) {
     for (unsigned r = 0; r < 8; r++)
-      memcpy(row[r], from + 8 * r, 16);
+      memcpy(row[r], &half[r], sizeof *half);
+  } else if (lanes == UINT32_MAX) {
+    memcpy(place, half, sizeof half);
   } else {
-    memcpy(word, from, sizeof word);
+    memcpy(word, half, sizeof word);
     BF_SET_LANES(lanes, place, word[lane]);
   }
 }

@@ -1,5 +1,6 @@
 /* ld and st. near.h finds the memory of all lanes; then registers are moved: consecutive ones and
  * vectors as blocks, else lane by lane. */
+#include "emu/alone.h"
 #include "emu/decode.h"
 #include "emu/near.h"
 #include "emu/transfer.h"
@@ -223,16 +224,30 @@ static inline placing place_global(const bf_emu_warp *warp, const bf_emu_op *op,
   return apart ? SCATTERED : CONSECUTIVE;
 }
 
-/* One register per lane of the same size as in memory, by far the most frequent form: d is the
- * register, a the address register, offset what is added. whole moves
- * 32 consecutive values between own, the register, and memory; one moves that of a lane. */
-#define PLAIN_GLOBAL(name, type, space, is_write, whole, one)                                      \
+/* The same for some lanes: whether they are all in the range used last, and aligned. */
+static inline bool are_near(const bf_emu_warp *warp, const bf_emu_op *op, unsigned size,
+                            bool is_write, uint32_t mask, const uint64_t *from) {
+  uint64_t first, last, outside = 0, low = 0, by = (uint64_t)op->offset;
+  if (bf_near_is_watched(warp) || !bf_near_range(warp, op, size, is_write, &first, &last))
+    return false;
+  for (unsigned lane = 0; lane < BF_EMU_LANES; lane++) {
+    uint64_t own = 0 - (uint64_t)(mask >> lane & 1), address = from[lane] + by;
+    outside |= own & BF_NEAR_WRONG(address - first, last);
+    low |= own & address;
+  }
+  return outside >> 63 == 0 && (low & (size - 1)) == 0;
+}
+
+/* One register per lane, by far the most frequent form: d is the register, of type reg, a the
+ * address register, offset what is added. whole moves 32 consecutive values of a type between own,
+ * the register, and memory; one moves that of a lane. */
+#define PLAIN_GLOBAL(name, type, reg, space, is_write, whole, one)                                 \
   static const bf_emu_op *name(bf_emu_warp *warp, const bf_emu_op *op) {                           \
     uint32_t mask = BF_MASK();                                                                     \
     if (mask == 0)                                                                                 \
       return op + 1;                                                                               \
     const uint64_t *from = BF_LANES(const uint64_t, op->a);                                        \
-    type *own = BF_LANES(type, op->d);                                                             \
+    reg *own = BF_LANES(reg, op->d);                                                               \
     uint64_t by = (uint64_t)op->offset;                                                            \
     placing how = ELSEWHERE;                                                                       \
     if (mask == UINT32_MAX)                                                                        \
@@ -244,6 +259,13 @@ static inline placing place_global(const bf_emu_warp *warp, const bf_emu_op *op,
     }                                                                                              \
     if (how == SCATTERED) {                                                                        \
       for (unsigned lane = 0; lane < BF_EMU_LANES; lane++) {                                       \
+        uint8_t *memory = (uint8_t *)(uintptr_t)(from[lane] + by);                                 \
+        one;                                                                                       \
+      }                                                                                            \
+      return op + 1;                                                                               \
+    }                                                                                              \
+    if (mask & (mask - 1) && are_near(warp, op, sizeof(type), is_write, mask, from)) {             \
+      BF_EACH_LANE(mask, lane) {                                                                   \
         uint8_t *memory = (uint8_t *)(uintptr_t)(from[lane] + by);                                 \
         one;                                                                                       \
       }                                                                                            \
@@ -315,15 +337,33 @@ static inline placing place_global(const bf_emu_warp *warp, const bf_emu_op *op,
 #define LOAD_ONE memcpy(&own[lane], memory, sizeof *own)
 #define STORE_ROW memcpy(memory, own, sizeof *own *BF_EMU_LANES)
 #define STORE_ONE memcpy(memory, &own[lane], sizeof *own)
-PLAIN_GLOBAL(load_global_32, uint32_t, GLOBAL, false, LOAD_ROW, LOAD_ONE)
-PLAIN_GLOBAL(load_global_64, uint64_t, GLOBAL, false, LOAD_ROW, LOAD_ONE)
-PLAIN_GLOBAL(store_global_32, uint32_t, GLOBAL, true, STORE_ROW, STORE_ONE)
-PLAIN_GLOBAL(store_global_64, uint64_t, GLOBAL, true, STORE_ROW, STORE_ONE)
-/* Generic addresses that are global ones. */
-PLAIN_GLOBAL(load_generic_32, uint32_t, NONE, false, LOAD_ROW, LOAD_ONE)
-PLAIN_GLOBAL(load_generic_64, uint64_t, NONE, false, LOAD_ROW, LOAD_ONE)
-PLAIN_GLOBAL(store_generic_32, uint32_t, NONE, true, STORE_ROW, STORE_ONE)
-PLAIN_GLOBAL(store_generic_64, uint64_t, NONE, true, STORE_ROW, STORE_ONE)
+/* Bytes and halves are extended. */
+#define EXTEND_ROW(type, reg)                                                                      \
+  type row[BF_EMU_LANES];                                                                          \
+  memcpy(row, memory, sizeof row);                                                                 \
+  for (unsigned lane = 0; lane < BF_EMU_LANES; lane++)                                             \
+  own[lane] = (reg)row[lane]
+#define EXTEND_ONE(type, reg)                                                                      \
+  type value;                                                                                      \
+  memcpy(&value, memory, sizeof value);                                                            \
+  own[lane] = (reg)value
+#define NARROW(name, space, type, reg)                                                             \
+  PLAIN_GLOBAL(name, type, reg, space, false, EXTEND_ROW(type, reg), EXTEND_ONE(type, reg))
+/* Generic addresses that are global ones have functions of their own. */
+#define BOTH_SPACES(name, space)                                                                   \
+  PLAIN_GLOBAL(load_##name##_32, uint32_t, uint32_t, space, false, LOAD_ROW, LOAD_ONE)             \
+  PLAIN_GLOBAL(load_##name##_64, uint64_t, uint64_t, space, false, LOAD_ROW, LOAD_ONE)             \
+  PLAIN_GLOBAL(store_##name##_32, uint32_t, uint32_t, space, true, STORE_ROW, STORE_ONE)           \
+  PLAIN_GLOBAL(store_##name##_64, uint64_t, uint64_t, space, true, STORE_ROW, STORE_ONE)           \
+  NARROW(load_##name##_u8_2, space, uint8_t, uint16_t)                                             \
+  NARROW(load_##name##_s8_2, space, int8_t, uint16_t)                                              \
+  NARROW(load_##name##_u16_2, space, uint16_t, uint16_t)                                           \
+  NARROW(load_##name##_u8_4, space, uint8_t, uint32_t)                                             \
+  NARROW(load_##name##_s8_4, space, int8_t, uint32_t)                                              \
+  NARROW(load_##name##_u16_4, space, uint16_t, uint32_t)                                           \
+  NARROW(load_##name##_s16_4, space, int16_t, uint32_t)
+BOTH_SPACES(global, GLOBAL)
+BOTH_SPACES(generic, NONE)
 PLAIN_SHARED(load_shared_32, uint32_t, false, LOAD_ROW, LOAD_ONE)
 PLAIN_SHARED(load_shared_64, uint64_t, false, LOAD_ROW, LOAD_ONE)
 PLAIN_SHARED(store_shared_32, uint32_t, true, STORE_ROW, STORE_ONE)
@@ -414,7 +454,26 @@ static bool select_parameter(bf_emu_decoder *decoder, const bf_ptx_operand *addr
   return true;
 }
 
-/* The short forms, where there is one. */
+/* The short form of a load of bytes or halves; NULL: none. */
+static bf_emu_step find_narrow(mover move, bool is_generic) {
+  static const struct {
+    mover move;
+    bf_emu_step global, generic;
+  } rows[] = {{load_u8_2, load_global_u8_2, load_generic_u8_2},
+              {load_s8_2, load_global_s8_2, load_generic_s8_2},
+              {load_u16_2, load_global_u16_2, load_generic_u16_2},
+              {load_s16_2, load_global_u16_2, load_generic_u16_2},
+              {load_u8_4, load_global_u8_4, load_generic_u8_4},
+              {load_s8_4, load_global_s8_4, load_generic_s8_4},
+              {load_u16_4, load_global_u16_4, load_generic_u16_4},
+              {load_s16_4, load_global_s16_4, load_generic_s16_4}};
+  for (unsigned i = 0; i < sizeof rows / sizeof *rows; i++)
+    if (rows[i].move == move)
+      return is_generic ? rows[i].generic : rows[i].global;
+  return NULL;
+}
+
+/* The short forms, where there is one; loads that poll have one for a lane alone. */
 static void select_plain(const transfer *what, bool is_load, bf_emu_op *op) {
   bool equal = what->move[0] == (is_load ? load_u32_4 : store_32_4) ||
                what->move[0] == (is_load ? load_s32_4 : store_32_4);
@@ -423,9 +482,27 @@ static void select_plain(const transfer *what, bool is_load, bf_emu_op *op) {
   bool is_shared = what->space == BF_PTX_SPACE_SHARED && what->address.register_bytes == 4;
   bool is_global = what->space == BF_PTX_SPACE_GLOBAL && what->address.register_bytes == 8;
   bool is_generic = what->space == BF_PTX_SPACE_NONE && what->address.register_bytes == 8;
-  if (what->count != 1 || what->polls || !(equal || equal_wide) ||
-      !(is_shared || is_global || is_generic))
+  if (what->count != 1 || !(is_shared || is_global || is_generic))
     return;
+  bf_emu_step narrow =
+      is_load && !is_shared && !what->polls ? find_narrow(what->move[0], is_generic) : NULL;
+  if (narrow) {
+    op->run = narrow;
+    op->d = what->place[0];
+    op->a = what->address.place;
+    op->offset = what->address.offset;
+  }
+  if (!(equal || equal_wide))
+    return;
+  if (what->polls) {
+    if (!is_shared && what->address.offset == (int32_t)what->address.offset) {
+      op->form = equal ? BF_ALONE_POLL_32 : BF_ALONE_POLL_64;
+      op->d = what->place[0];
+      op->a = what->address.place;
+      op->by = (int32_t)what->address.offset;
+    }
+    return;
+  }
   op->d = what->place[0];
   op->small[BF_EMU_PLAIN] = (uint8_t)what->size;
   op->a = what->address.place;
@@ -448,6 +525,18 @@ static bool polls(const bf_ptx_instruction *instruction) {
 
 bool BF_EMU_NAME(bf_emu_select_memory)(bf_emu_decoder *decoder,
                                        const bf_ptx_instruction *instruction, bf_emu_op *op);
+
+/* What one lane alone does by itself. */
+extern const bf_alone_row BF_EMU_NAME(bf_emu_alone_memory)[];
+const bf_alone_row BF_EMU_NAME(bf_emu_alone_memory)[] = {{load_global_32, BF_ALONE_LOAD_32},
+                                                         {load_global_64, BF_ALONE_LOAD_64},
+                                                         {load_generic_32, BF_ALONE_LOAD_32},
+                                                         {load_generic_64, BF_ALONE_LOAD_64},
+                                                         {store_global_32, BF_ALONE_STORE_32},
+                                                         {store_global_64, BF_ALONE_STORE_64},
+                                                         {store_generic_32, BF_ALONE_STORE_32},
+                                                         {store_generic_64, BF_ALONE_STORE_64},
+                                                         {NULL, BF_ALONE_NONE}};
 
 bool BF_EMU_NAME(bf_emu_select_memory)(bf_emu_decoder *decoder,
                                        const bf_ptx_instruction *instruction, bf_emu_op *op) {

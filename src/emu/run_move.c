@@ -1,4 +1,5 @@
 /* mov, packing and unpacking of vectors, cvta, isspacep, and what only orders or hints. */
+#include "emu/alone.h"
 #include "emu/bind.h"
 #include "emu/decode.h"
 #include "emu/device.h"
@@ -421,6 +422,12 @@ static bool select_policy(bf_emu_decoder *decoder, const bf_ptx_instruction *ins
 
 bool BF_EMU_NAME(bf_emu_select_move)(bf_emu_decoder *decoder, const bf_ptx_instruction *instruction,
                                      bf_emu_op *op);
+
+/* What one lane alone does by itself. */
+extern const bf_alone_row BF_EMU_NAME(bf_emu_alone_move)[];
+const bf_alone_row BF_EMU_NAME(bf_emu_alone_move)[] = {
+    {move_16, BF_ALONE_MOVE_16},    {move_32, BF_ALONE_MOVE_32},   {move_64, BF_ALONE_MOVE_64},
+    {order_memory, BF_ALONE_FENCE}, {order_block, BF_ALONE_FENCE}, {NULL, BF_ALONE_NONE}};
 
 bool BF_EMU_NAME(bf_emu_select_move)(bf_emu_decoder *decoder, const bf_ptx_instruction *instruction,
                                      bf_emu_op *op) {

@@ -113,7 +113,7 @@ typedef struct checker {
   recording gpu;
   const char *filter; /* or NULL */
   unsigned compared, refused, complaints, shrunk;
-  unsigned with_gpu;
+  unsigned with_gpu, alone;
   _Alignas(128) uint64_t input[CASE_INPUT_BYTES / 8];
   _Alignas(128) uint64_t scratch[CASE_SCRATCH_BYTES / 8];
   _Alignas(128) uint64_t by_emu[MOST_OUTPUT_BYTES / 8];
@@ -344,6 +344,32 @@ static bool form_on_emu(checker *c, unsigned set, bf_emu_module *module, const c
   return error == BF_OK;
 }
 
+/* Whether what a thread gets depends on the other threads of its warp or block, or on its number.
+ */
+static bool needs_others(const char *text) {
+  static const char *const parts[] = {"sync",   "bar",  "activemask", "elect", "vote", "mma",
+                                      "matrix", "shfl", "tid",        "ctaid", "lane"};
+  for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
+    if (strstr(text, parts[i]))
+      return true;
+  return false;
+}
+
+/* Runs a form again in blocks of one thread, where one lane is alone. module has kernels that take
+ * the number of the block for that of the thread. */
+static void check_alone(checker *c, unsigned set, bf_emu_module *module, const case_form *form,
+                        const shape *whole, const recorded *gpu) {
+  shape s = *whole;
+  char who[32];
+  s.grid = CASE_LANES;
+  s.block = 1;
+  snprintf(who, sizeof who, "%s, a lane alone", c->set[set].name);
+  if (!needs_others(form->body) && form_on_emu(c, set, module, form, &s)) {
+    compare(c, form, who, c->by_emu, gpu);
+    c->alone++;
+  }
+}
+
 /* Counts the opcodes of a kernel that runs. */
 static void count_opcodes(checker *c, const bf_ptx_module *ptx, const char *kernel) {
   const bf_ptx_function *function = bf_ptx_find(ptx, kernel);
@@ -364,7 +390,7 @@ static bool is_like_gpu(const char *text) {
 }
 
 static void check_form(checker *c, const bf_ptx_module *ptx, bf_emu_module *const *module,
-                       const case_form *form, size_t index) {
+                       bf_emu_module *const *alone, const case_form *form, size_t index) {
   char name[24];
   shape s = {.kernel = name, .grid = 1, .block = CASE_LANES, .parameters = 3, .workers = 1};
   snprintf(name, sizeof name, "k%zu", index);
@@ -384,6 +410,8 @@ static void check_form(checker *c, const bf_ptx_module *ptx, bf_emu_module *cons
       count_opcodes(c, ptx, name);
     if ((gpu || known) && !compare(c, form, c->set[set].name, c->by_emu, gpu))
       break;
+    if (gpu || known)
+      check_alone(c, set, alone[set], form, &s, gpu);
   }
   c->with_gpu += gpu != NULL;
   c->compared++;
@@ -407,15 +435,26 @@ static void unload(const checker *c, bf_ptx_module *ptx, bf_emu_module *const *m
 }
 
 static void check_batch(checker *c, const case_list *list, size_t first) {
+  static const char from[] = "mov.u32 %lane, %tid.x;", to[] = "mov.u32 %lane, %ctaid.x;";
   char *text = case_module(list, first, BATCH);
-  bf_ptx_module *ptx = NULL;
-  bf_emu_module *module[MOST_SETS] = {NULL};
-  if (load(c, text, &ptx, module)) {
+  bf_ptx_module *ptx = NULL, *alone_ptx = NULL;
+  bf_emu_module *module[MOST_SETS] = {NULL}, *alone[MOST_SETS] = {NULL};
+  bf_text blocks = {0};
+  for (const char *rest = text, *next; rest && *rest; rest = next) {
+    next = strstr(rest, from);
+    bf_text_add(&blocks, rest, next ? (size_t)(next - rest) : strlen(rest));
+    bf_text_add(&blocks, to, next ? sizeof to - 1 : 0);
+    next = next ? next + sizeof from - 1 : rest + strlen(rest);
+  }
+  bf_text_add(&blocks, "", 1);
+  if (load(c, text, &ptx, module) && load(c, blocks.data, &alone_ptx, alone)) {
     for (size_t i = first; i < first + BATCH && i < list->count; i++)
       if (!c->filter || strstr(list->form[i].body, c->filter))
-        check_form(c, ptx, module, &list->form[i], i);
+        check_form(c, ptx, module, alone, &list->form[i], i);
   }
   unload(c, ptx, module);
+  unload(c, alone_ptx, alone);
+  bf_text_free(&blocks);
   free(text);
 }
 
@@ -652,7 +691,8 @@ int main(int count, char **argument) {
     check_rows(&c);
     check_programs(&c);
   }
-  printf("%u compared with the GPU; %u faults\n", c.with_gpu, c.complaints);
+  printf("%u compared with the GPU, %u runs of a lane alone; %u faults\n", c.with_gpu, c.alone,
+         c.complaints);
   for (unsigned i = 0; i < c.sets; i++)
     bf_emu_free(c.set[i].emu);
   recording_close(&c.gpu);

@@ -1,0 +1,238 @@
+/* One active lane, run by itself: a loop that jumps from operation to operation (alone.h). What has
+ * no form, or is not as simple as the form takes it to be, is called as for many lanes. */
+#include "emu/alone.h"
+#include "emu/decode.h"
+#include "emu/near.h"
+#include "emu/single.h"
+#include "emu/warp.h"
+
+const bf_emu_op *BF_EMU_NAME(bf_emu_run_alone)(bf_emu_warp *warp, const bf_emu_op *op);
+
+/* The lane's value in a place. */
+#define VALUE(type, place) (*(type *)(void *)(lane_##type + (place)))
+/* Where the values of the lane begin, by the size of their type. */
+#define lane_uint16_t by_2
+#define lane_int16_t by_2
+#define lane_uint32_t by_4
+#define lane_int32_t by_4
+#define lane_float by_4
+#define lane_uint64_t by_8
+#define lane_int64_t by_8
+#define lane_double by_8
+/* The same handed on by the operation before. */
+#define LAST(type, place) as_##type(last)
+#define BITS(type, bits)                                                                           \
+  static inline uint64_t bits_of_##type(type x) { return (bits)x; }                                \
+  static inline type as_##type(uint64_t x) { return (type)(bits)x; }
+BITS(uint16_t, uint16_t)
+BITS(int16_t, uint16_t)
+BITS(uint32_t, uint32_t)
+BITS(int32_t, uint32_t)
+BITS(uint64_t, uint64_t)
+BITS(int64_t, uint64_t)
+static inline uint64_t bits_of_float(float x) { return bf_emu_float_bits(x); }
+static inline float as_float(uint64_t x) { return bf_emu_bits_float((uint32_t)x); }
+static inline uint64_t bits_of_double(double x) { return bf_emu_double_bits(x); }
+static inline double as_double(uint64_t x) { return bf_emu_bits_double(x); }
+#define TRUTH(place) (*(uint32_t *)(void *)(registers + (place)))
+
+/* Counts the instructions since the last jump as those of one lane. */
+static inline void account(bf_emu_warp *warp, const bf_emu_op *end) {
+  const bf_emu_code *code = warp->frame->code;
+  uint32_t count = code->counted[end - code->op] - code->counted[warp->segment - code->op];
+  warp->instructions += count;
+  warp->worker->warp_instructions += count;
+  warp->worker->thread_instructions += count;
+}
+
+/* Where a taken branch leads, if nothing else has to be thought of; else NULL. */
+static inline const bf_emu_op *jump(bf_emu_warp *warp, const bf_emu_op *op) {
+  const bf_emu_branch *branch = op->detail;
+  if (warp->paths)
+    return NULL;
+  if (branch->is_backward) {
+    if (warp->budget < 2 || (warp->polled && warp->spins + 1 >= BF_EMU_MOST_SPINS))
+      return NULL;
+    warp->budget--;
+    warp->spins += warp->polled;
+    warp->polled = false;
+  }
+  account(warp, op + 1);
+  warp->segment = branch->target[0];
+  return branch->target[0];
+}
+
+/* Whether size bytes at an address lie in the range that the place of the code used last. */
+static inline bool is_near(const bf_emu_worker *worker, const bf_emu_op *op, uint64_t address,
+                           unsigned size, bool is_write) {
+  const bf_emu_known *known = &worker->known[op->site % BF_EMU_KNOWN];
+  return address - known->first < known->end - known->first && known->end - address >= size &&
+         (address & (size - 1)) == 0 && (!is_write || known->writable);
+}
+
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wpedantic" /* labels as values */
+
+const bf_emu_op *BF_EMU_NAME(bf_emu_run_alone)(bf_emu_warp *warp, const bf_emu_op *op) {
+  static const void *const place[] = {
+#define X(form, ...)                                                                               \
+  [BF_ALONE_WAYS * BF_ALONE_##form] = &&do_##form, &&do_##form##_A, &&do_##form##_B,               \
+                   &&do_##form##_C,
+      BF_ALONE_VALUES(X) BF_ALONE_LOADS(X)
+#undef X
+#define X(form, ...) [BF_ALONE_WAYS * BF_ALONE_##form] = &&do_##form,
+          [BF_ALONE_NONE] = &&do_NONE,
+      BF_ALONE_TRUTHS(X) BF_ALONE_STORES(X) BF_ALONE_ATOMICS(X) BF_ALONE_OTHERS(X)
+#undef X
+  };
+  const uint32_t bit = warp->active;
+  const unsigned lane = BF_FIRST_LANE(bit);
+  const bf_emu_worker *worker = warp->worker;
+  const bool watched = bf_near_is_watched(warp);
+  const bool is_free = worker->flight->alone && !watched; /* no need to lock memory, nor to tell */
+  uint8_t *registers = warp->registers;
+  uint8_t *by_2 = registers + 2 * lane, *by_4 = registers + 4 * lane, *by_8 = registers + 8 * lane;
+  const bf_emu_op *next;
+
+  uint64_t last = 0; /* the bits of the result before, where the next form takes it over */
+
+#define GO goto *place[op->form / BF_ALONE_WAYS * BF_ALONE_WAYS]
+#define GO_ON                                                                                      \
+  do {                                                                                             \
+    op++;                                                                                          \
+    goto *place[op->form];                                                                         \
+  } while (0)
+  GO;
+
+do_NONE:
+  next = op->run(warp, op);
+  if (!next || warp->active != bit)
+    return next;
+  op = next;
+  registers = warp->registers;
+  by_2 = registers + 2 * lane, by_4 = registers + 4 * lane, by_8 = registers + 8 * lane;
+  GO;
+
+#define COMPUTE(label, d_type, a_type, b_type, c_type, value, a_from, b_from, c_from)              \
+  label : {                                                                                        \
+    a_type a = a_from(a_type, op->a);                                                              \
+    b_type b = b_from(b_type, op->b);                                                              \
+    c_type c = c_from(c_type, op->c);                                                              \
+    (void)b, (void)c;                                                                              \
+    d_type d = (d_type)(value);                                                                    \
+    VALUE(d_type, op->d) = d;                                                                      \
+    last = bits_of_##d_type(d);                                                                    \
+    GO_ON;                                                                                         \
+  }
+#define X(form, d, a, b, c, ...)                                                                   \
+  COMPUTE(do_##form, d, a, b, c, __VA_ARGS__, VALUE, VALUE, VALUE)                                 \
+  COMPUTE(do_##form##_A, d, a, b, c, __VA_ARGS__, LAST, VALUE, VALUE)                              \
+  COMPUTE(do_##form##_B, d, a, b, c, __VA_ARGS__, VALUE, LAST, VALUE)                              \
+  COMPUTE(do_##form##_C, d, a, b, c, __VA_ARGS__, VALUE, VALUE, LAST)
+  BF_ALONE_VALUES(X)
+#undef X
+
+#define X(form, type, truth)                                                                       \
+  do_##form : {                                                                                    \
+    type a = VALUE(type, op->a), b = VALUE(type, op->b);                                           \
+    uint32_t holds = (truth) ? bit : 0, to = op->d;                                                \
+    TRUTH(to) = (TRUTH(to) & ~bit) | (holds ^ (op->e & bit));                                      \
+    GO_ON;                                                                                         \
+  }
+  BF_ALONE_TRUTHS(X)
+#undef X
+
+#define LOAD(label, type, from)                                                                    \
+  label : {                                                                                        \
+    uint64_t address = from(uint64_t, op->a) + (uint64_t)op->offset;                               \
+    if (watched || !is_near(worker, op, address, sizeof(type), false))                             \
+      goto do_NONE;                                                                                \
+    type d = *(const type *)(uintptr_t)address;                                                    \
+    VALUE(type, op->d) = d;                                                                        \
+    last = d;                                                                                      \
+    GO_ON;                                                                                         \
+  }
+#define X(form, type)                                                                              \
+  LOAD(do_##form, type, VALUE)                                                                     \
+  LOAD(do_##form##_A, type, LAST)                                                                  \
+  do_##form##_B : do_##form##_C : goto do_##form;
+  BF_ALONE_LOADS(X)
+#undef X
+
+#define X(form, type)                                                                              \
+  do_##form : {                                                                                    \
+    uint64_t address = VALUE(uint64_t, op->a) + (uint64_t)op->offset;                              \
+    if (watched || !is_near(worker, op, address, sizeof(type), true))                              \
+      goto do_NONE;                                                                                \
+    *(type *)(uintptr_t)address = VALUE(type, op->d);                                              \
+    GO_ON;                                                                                         \
+  }
+  BF_ALONE_STORES(X)
+#undef X
+
+#define POLL(form, type)                                                                           \
+  do_##form : {                                                                                    \
+    uint64_t address = VALUE(uint64_t, op->a) + (uint64_t)(int64_t)op->by;                         \
+    if (watched || !is_near(worker, op, address, sizeof(type), false))                             \
+      goto do_NONE;                                                                                \
+    VALUE(type, op->d) = *(const volatile type *)(uintptr_t)address;                               \
+    warp->polled = true;                                                                           \
+    GO_ON;                                                                                         \
+  }
+  POLL(POLL_32, uint32_t)
+  POLL(POLL_64, uint64_t)
+
+  /* small[0]: it may wait for others. */
+#define X(form, type, value)                                                                       \
+  do_##form : {                                                                                    \
+    uint64_t address = VALUE(uint64_t, op->a) + (uint64_t)(int64_t)op->by;                         \
+    if (!is_free || !is_near(worker, op, address, sizeof(type), true))                             \
+      goto do_NONE;                                                                                \
+    type *at = (type *)(uintptr_t)address, old = *at;                                              \
+    type b = VALUE(type, op->b), c = VALUE(type, op->c);                                           \
+    (void)b, (void)c;                                                                              \
+    *at = (value);                                                                                 \
+    VALUE(type, op->d) = old;                                                                      \
+    warp->polled |= op->small[0] != 0;                                                             \
+    GO_ON;                                                                                         \
+  }
+  BF_ALONE_ATOMICS(X)
+#undef X
+
+do_CHOOSE_32:
+  VALUE(uint32_t, op->d) = VALUE(uint32_t, (TRUTH(op->c) ^ op->e) & bit ? op->a : op->b);
+  GO_ON;
+do_CHOOSE_64:
+  VALUE(uint64_t, op->d) = VALUE(uint64_t, (TRUTH(op->c) ^ op->e) & bit ? op->a : op->b);
+  GO_ON;
+do_AND_TRUTH:
+  next = op;
+  TRUTH(next->d) =
+      (TRUTH(next->d) & ~bit) | (bit & (TRUTH(next->a) ^ next->c) & (TRUTH(next->b) ^ next->e));
+  GO_ON;
+do_OR_TRUTH:
+  next = op;
+  TRUTH(next->d) =
+      (TRUTH(next->d) & ~bit) | (bit & ((TRUTH(next->a) ^ next->c) | (TRUTH(next->b) ^ next->e)));
+  GO_ON;
+
+do_FENCE:
+  if (!is_free) /* nobody else sees in which order memory is written */
+    goto do_NONE;
+  GO_ON;
+
+do_BRANCH:
+  if (!((TRUTH(op->guard) ^ op->guard_flip) & bit))
+    GO_ON;
+  next = jump(warp, op);
+  if (!next)
+    goto do_NONE;
+  op = next;
+  GO;
+
+do_JOIN:
+  if (warp->paths || (warp->join && warp->join->at == op))
+    goto do_NONE;
+  GO_ON;
+}
+#pragma GCC diagnostic pop
