@@ -198,6 +198,7 @@ static int set_option(const cli_command *command, const cli_option *option, cons
   switch (option->kind) {
   case CLI_FLAG:
     *(bool *)target = true;
+    errors_are_json |= strcmp(option->name, "json") == 0;
     return -1;
   case CLI_TEXT:
     if (option->choices && strcmp(value, "plain") == 0 && !is_choice(option->choices, value))

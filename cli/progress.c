@@ -2,6 +2,7 @@
 #include "cli/progress.h"
 
 #include <math.h>
+#include <string.h>
 #include <unistd.h>
 
 void cli_progress_begin(cli_progress *progress, double time_limit_seconds) {
@@ -43,9 +44,11 @@ bool cli_block_bar_step(void *context, uint64_t blocks_done, uint64_t blocks) {
     return !cli_interrupted();
   char cells[BF_BAR_CELLS + 1];
   bf_bar_fill(blocks ? (double)blocks_done / (double)blocks : 0, cells);
-  fprintf(stderr, "\r\033[K[%s] %s  %llu of %llu %s  %.0f s", cells, bar->name,
-          (unsigned long long)blocks_done, (unsigned long long)blocks, bar->unit,
-          now - bar->started);
+  fprintf(stderr, "\r\033[K[%s] %s", cells, bar->name);
+  if (bar->unit)
+    fprintf(stderr, "  %llu of %llu %s", (unsigned long long)blocks_done,
+            (unsigned long long)blocks, bar->unit);
+  fprintf(stderr, "  %.0f s", now - bar->started);
   if (blocks_done && blocks_done < blocks)
     fprintf(stderr, ", about %.0f s left",
             (now - bar->started) * (double)(blocks - blocks_done) / (double)blocks_done);
@@ -53,6 +56,17 @@ bool cli_block_bar_step(void *context, uint64_t blocks_done, uint64_t blocks) {
   bar->drawn = now;
   bar->shown = true;
   return !cli_interrupted();
+}
+
+bool cli_block_bar_tell(void *context, const char *step, double share) {
+  cli_block_bar *bar = context;
+  if (!bar->name || strcmp(bar->name, step) != 0 || share < bar->share) {
+    snprintf(bar->step, sizeof bar->step, "%s", step);
+    bar->name = bar->step;
+    bar->started = bf_seconds();
+  }
+  bar->share = share;
+  return cli_block_bar_step(bar, (uint64_t)(share * 1000), 1000);
 }
 
 void cli_block_bar_end(cli_block_bar *bar) {

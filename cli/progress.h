@@ -21,14 +21,18 @@ void cli_progress_end(cli_progress *progress);
 typedef struct cli_block_bar {
   bool visible, shown;
   double started, drawn;
+  char step[64]; /* the name, where there are several */
+  double share;  /* of that step */
   const char *name;
-  const char *unit; /* "blocks", unless changed */
+  const char *unit; /* "blocks", unless changed; NULL: only the share is shown */
 } cli_block_bar;
 
 /* name: of the kernel. */
 cli_block_bar cli_block_bar_begin(const char *name);
 /* bf_emu_launch.progress, with a cli_block_bar as context; stops the launch on Ctrl-C. */
 bool cli_block_bar_step(void *context, uint64_t blocks_done, uint64_t blocks);
+/* bf_search_watch.tell, with a cli_block_bar as context; stops the step on Ctrl-C. */
+bool cli_block_bar_tell(void *context, const char *step, double share);
 /* Removes the line. */
 void cli_block_bar_end(cli_block_bar *bar);
 

@@ -53,6 +53,7 @@ need_to_test() {
   want openmpi-bin has mpirun
   want debhelper has dh
   want lintian has lintian
+  want musl-tools has musl-gcc
   need z3 has z3
   need zstd has zstd
   need man-db has man

@@ -101,7 +101,7 @@ export class AccessView {
     const { state } = this;
     if (state.form === 'trace') return `${state.trace}\n`;
     if (!expressions(state.index).length) throw new Error('type an index, such as tile[threadIdx.x][0]');
-    const made = await this.quick.run([...explainArguments(state), '--trace']);
+    const made = await this.quick.run([...explainArguments(state), '--save-trace']);
     if (made.status) throw new Error(made.errors.replace(/^bankfold: error: /, '').trimEnd());
     return made.output;
   }

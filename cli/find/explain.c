@@ -27,7 +27,7 @@ static const cli_option options[] = {
      "the value of a name in the expressions; may be repeated"},
     {"draw", CLI_FLAG, offsetof(settings, draw), NULL, NULL,
      "draw the worst warp: which bank serves which lane in which wavefront"},
-    {"trace", CLI_TEXT, offsetof(settings, trace), "[FILE]", NULL,
+    {"save-trace", CLI_TEXT, offsetof(settings, trace), "[FILE]", NULL,
      "write what the warps do as a trace (to standard output without FILE) instead"},
     CLI_COMMON(settings),
 };
@@ -211,7 +211,7 @@ const cli_command cli_explain = {
         "bankfold explain 'tile[threadIdx.x][threadIdx.y]' --block 32x8 --type 'float[32][32]'\n"
         "bankfold explain 'a[tid / 4][tid % 4 * 8]' 'a[tid % 8][lane]' --type '__half[64][64]' "
         "--draw\n"
-        "bankfold explain 'a[lane][0]' --type 'float[32][32]' --trace | bankfold solve -\n",
+        "bankfold explain 'a[lane][0]' --type 'float[32][32]' --save-trace | bankfold solve -\n",
     CLI_OPTIONS(options, settings),
     .least_arguments = 1,
     .most_arguments = MOST_EXPRESSIONS,

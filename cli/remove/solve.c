@@ -236,9 +236,10 @@ static int fill_options(const settings *own, bf_solve_options *to, cli_progress 
 }
 
 static int solve_ladder(const settings *own, const bf_machine *machine, const bf_workload *workload,
-                        const bf_solve_options *to, bf_text *text, bf_diagnostic *diagnostic) {
+                        const bf_solve_options *to, const bf_search_watch *watch, bf_text *text,
+                        bf_diagnostic *diagnostic) {
   bf_ladder ladder;
-  BF_TRY(bf_solve_ladder(machine, workload, to, &ladder, diagnostic));
+  BF_TRY(bf_solve_ladder_watched(machine, workload, to, watch, &ladder, diagnostic));
   if (own->common.json)
     return write_ladder_json(machine, &ladder, text, diagnostic);
   write_ladder_text(&ladder, cli_wants_color(&own->common), text);
@@ -246,9 +247,10 @@ static int solve_ladder(const settings *own, const bf_machine *machine, const bf
 }
 
 static int solve_one(const settings *own, const bf_machine *machine, const bf_workload *workload,
-                     const bf_solve_options *to, bf_text *text, bf_diagnostic *diagnostic) {
+                     const bf_solve_options *to, const bf_search_watch *watch, bf_text *text,
+                     bf_diagnostic *diagnostic) {
   bf_solution solution;
-  BF_TRY(bf_solve(machine, workload, to, &solution, diagnostic));
+  BF_TRY(bf_solve_watched(machine, workload, to, watch, &solution, diagnostic));
   if (own->common.json)
     write_solution_json(own, &solution, text);
   else
@@ -278,9 +280,13 @@ static int solve(const void *given, int count, char **arguments) {
                                   &diagnostic);
   if (!error) {
     cli_progress_begin(&progress, to.time_limit_seconds);
-    error = ladder ? solve_ladder(&own, machine, workload, &to, &text, &diagnostic)
-                   : solve_one(&own, machine, workload, &to, &text, &diagnostic);
+    cli_block_bar bar = cli_block_bar_begin(NULL);
+    bf_search_watch watch = {cli_block_bar_tell, &bar, own.method};
+    bar.unit = NULL;
+    error = ladder ? solve_ladder(&own, machine, workload, &to, &watch, &text, &diagnostic)
+                   : solve_one(&own, machine, workload, &to, &watch, &text, &diagnostic);
     cli_progress_end(&progress);
+    cli_block_bar_end(&bar);
   }
   bf_workload_free(workload);
   bf_machine_free(machine);

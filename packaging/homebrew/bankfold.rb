@@ -1,6 +1,6 @@
 # Homebrew on Linux: brew install --HEAD ./packaging/homebrew/bankfold.rb
-# macOS: not yet. The library (src/) needs only libc and C11, but the program asks Linux for what it starts (memfd_create, /proc), and
-# exec and run stand in for libraries of CUDA, which macOS has not got.
+# macOS: not yet. The library needs no more than POSIX and the BSDs have (tests/check/portable.sh), but the program asks Linux for what it
+# starts (memfd_create, /proc), and exec and run stand in for libraries of CUDA, which macOS has not got (docs/install.md).
 class Bankfold < Formula
   desc "Finds, explains and removes bank conflicts in GPU shared memory"
   homepage "https://example.org/bankfold"

@@ -39,8 +39,10 @@ static uint64_t count_lines(const unsigned char *bytes, size_t size) {
 static size_t whole_lines(const bf_window *window) {
   size_t size = window->end - window->begin;
   const unsigned char *start = window->data + window->begin;
-  const unsigned char *newline = window->at_end ? NULL : memrchr(start, '\n', size);
-  return newline ? (size_t)(newline - start) + 1 : size;
+  size_t end = window->at_end ? 0 : size;
+  while (end && start[end - 1] != '\n')
+    end--;
+  return end ? end : size;
 }
 
 /* Moves the whole lines of the trace's window into the part. */

@@ -313,7 +313,7 @@ static int is_process(const struct dirent *entry) {
 int bf_rows_read_folder(const char *folder, const bf_rows_form *form, bf_rows_take *take,
                         void *context, bf_diagnostic *diagnostic) {
   struct dirent **entry;
-  int count = scandir(folder, &entry, is_process, versionsort), error = BF_OK;
+  int count = scandir(folder, &entry, is_process, alphasort), error = BF_OK;
   if (count < 0)
     return bf_fail_file(diagnostic, BF_IO, folder, "cannot open: %s", strerror(errno));
   for (int i = 0; i < count; i++) {

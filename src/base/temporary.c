@@ -20,7 +20,7 @@ static char *make_name(const char *path) {
   char *name = malloc(folder_bytes + sizeof prefix + 2 * sizeof random);
   if (!name)
     return NULL;
-  if (getrandom(random, sizeof random, 0) != (ssize_t)sizeof random) {
+  if (getentropy(random, sizeof random) != 0) {
     free(name);
     return NULL;
   }

@@ -5,6 +5,7 @@
 #include <sched.h>
 #include <stdlib.h>
 #include <time.h>
+#include <unistd.h>
 
 double bf_seconds(void) {
   struct timespec now;
@@ -13,10 +14,12 @@ double bf_seconds(void) {
 }
 
 unsigned bf_cores(void) {
+#ifdef CPU_COUNT
   cpu_set_t set;
-  if (sched_getaffinity(0, sizeof set, &set) != 0)
-    return 1;
-  int count = CPU_COUNT(&set);
+  long count = sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : 1;
+#else
+  long count = sysconf(_SC_NPROCESSORS_ONLN);
+#endif
   return count > 0 ? (unsigned)count : 1;
 }
 

@@ -117,8 +117,10 @@ int bf_emu_alloc(bf_emu *emu, uint64_t bytes, unsigned flags, uint64_t *address,
       posix_memalign(&memory, bytes < HUGE_BYTES ? unit : HUGE_BYTES, whole))
     return bf_fail(diagnostic, BF_NO_MEMORY, "no %llu bytes of device memory",
                    (unsigned long long)bytes);
+#ifdef MADV_HUGEPAGE /* of Linux, and a wish: nothing depends on it */
   if (bytes >= HUGE_BYTES)
-    madvise(memory, whole, MADV_HUGEPAGE); /* a wish: nothing depends on it */
+    madvise(memory, whole, MADV_HUGEPAGE);
+#endif
   bf_emu_entry entry = {.public = {(uintptr_t)memory, bytes, BF_EMU_DEVICE, flags, 0},
                         .writable = true};
   int error = bf_emu_add(emu, &entry, diagnostic);

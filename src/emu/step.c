@@ -103,8 +103,10 @@ static bool add_piece(bf_emu_stepper *stepper, size_t room) {
     free(piece);
     return false;
   }
+#ifdef MADV_HUGEPAGE /* of Linux, and a wish: nothing depends on it */
   if (bytes >= HUGE_BYTES)
-    madvise(piece->memory, bytes, MADV_HUGEPAGE); /* a wish: nothing depends on it */
+    madvise(piece->memory, bytes, MADV_HUGEPAGE);
+#endif
   piece->next = stepper->pieces;
   stepper->pieces = piece;
   stepper->piece_bytes = bytes;

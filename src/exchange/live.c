@@ -253,7 +253,7 @@ static int is_live(const struct dirent *entry) {
 int bf_live_read(const char *folder, const bf_machine *machine, bf_costs *costs,
                  bf_diagnostic *diagnostic) {
   struct dirent **entry = NULL;
-  int count = scandir(folder, &entry, is_live, versionsort), error = BF_OK;
+  int count = scandir(folder, &entry, is_live, alphasort), error = BF_OK;
   if (count < 0)
     return bf_fail_file(diagnostic, BF_IO, folder, "cannot open: %s", strerror(errno));
   for (int i = 0; i < count; i++) {

@@ -116,8 +116,11 @@ static void try_choice(const bf_evaluator *evaluator, choice *candidate, choice 
     *best = *candidate;
 }
 
+/* Tries all, or what was tried when the watch said stop. */
 static void try_all(const bf_evaluator *evaluator, const ranges *r, choice *best, bf_found *found) {
   unsigned m = evaluator->problem->geometry.bank_bits;
+  uint64_t seconds = r->permutation_only ? 1 : r->second_to - r->second_from + 1, tried = 0;
+  uint64_t all = (uint64_t)__builtin_popcountll(r->first_shifts) * seconds;
   for (uint64_t left = r->first_shifts; left; left &= left - 1) {
     choice candidate = {.k1 = (unsigned)__builtin_ctzll(left), .valid = true};
     if (r->permutation_only) {
@@ -125,6 +128,9 @@ static void try_all(const bf_evaluator *evaluator, const ranges *r, choice *best
       continue;
     }
     for (candidate.k2 = r->second_from; candidate.k2 <= r->second_to; candidate.k2++) {
+      if (best->valid && !bf_search_goes_on(evaluator->problem->watch, tried, all))
+        return;
+      tried++;
       if (candidate.k2 == candidate.k1)
         continue;
       unsigned bits = r->top - candidate.k2 < m ? r->top - candidate.k2 : m;

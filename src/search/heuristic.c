@@ -80,6 +80,14 @@ static int start(const bf_problem *problem, bool pairs, order by, chooser *c, bf
   return BF_OK;
 }
 
+/* Whether to go on; a choice takes a round over all of the parts. */
+static int tell(const chooser *c, uint64_t part, uint64_t parts, bf_diagnostic *diagnostic) {
+  uint64_t rounds = c->problem->geometry.bank_bits, round = c->found->chosen_count;
+  return bf_search_goes_on(c->problem->watch, round * parts + part, rounds * parts)
+             ? BF_OK
+             : bf_fail(diagnostic, BF_UNSUPPORTED, "it was stopped");
+}
+
 /* smaller / larger of the two parts into which a functional splits a shape: 1 even, 0 not at all.
  */
 static double evenness(const bf_shape *shape, uint64_t functional) {
@@ -103,14 +111,17 @@ int bf_search_givargis(const bf_problem *problem, bool pairs, bool literal, bf_f
   c->literal = literal;
   if (!error && !(quality = malloc((problem->count * c->candidates + 1) * sizeof *quality)))
     error = bf_no_memory(diagnostic);
-  for (size_t s = 0; !error && s < problem->count; s++)
+  for (size_t s = 0; !error && s < problem->count; s++) {
+    error = s % 1024 == 0 ? tell(c, s, problem->count, diagnostic) : BF_OK;
     for (size_t i = 0; i < c->candidates; i++) {
       double *own = &quality[s * c->candidates + i];
       *own = evenness(&problem->shape[s], c->candidate[i]);
       for (unsigned g = 0; g < problem->granule_bits; g++)
         *own *= evenness(&problem->shape[s], c->candidate[i] ^ (uint64_t)1 << g);
     }
-  while (!error && found->chosen_count < problem->geometry.bank_bits) {
+  }
+  while (!error && found->chosen_count < problem->geometry.bank_bits &&
+         !(error = tell(c, 0, 1, diagnostic))) {
     memset(c->score, 0, c->candidates * sizeof *c->score);
     for (size_t s = 0; s < problem->count; s++)
       for (size_t i = 0; i < c->candidates; i++)
@@ -166,13 +177,16 @@ int bf_search_min_imbalance(const bf_problem *problem, bool pairs, bf_found *fou
     for (unsigned i = 0; i < problem->shape[s].words; i++)
       bin[s][i] = problem->shape[s].word[i] & (uint32_t)bf_gf2_low_bits(problem->granule_bits);
   while (!error && found->chosen_count < problem->geometry.bank_bits) {
-    for (size_t i = 0; i < c->candidates; i++) {
+    for (size_t i = 0; i < c->candidates && !error; i++) {
+      error = tell(c, i, c->candidates, diagnostic);
       c->score[i] = 0;
       for (size_t s = 0; s < problem->count; s++)
         c->score[i] -= (double)problem->shape[s].weight *
                        bf_search_imbalance(&problem->shape[s], bin[s], c->candidate[i],
                                            found->chosen_count, NULL);
     }
+    if (error)
+      break;
     uint64_t chosen = c->candidate[best_candidate(c)];
     take(c, chosen, found);
     for (size_t s = 0; s < problem->count; s++)

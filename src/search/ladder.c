@@ -37,18 +37,18 @@ static void add_step(bf_ladder *ladder, const char *name, const bf_solution *sol
 
 /* Bitwise hashes are found by two heuristics; the step is the better of them. */
 static int solve_step(const bf_machine *machine, const bf_workload *workload,
-                      const bf_solve_options *base, const plan *p, bf_solution *solution,
-                      bf_diagnostic *diagnostic) {
+                      const bf_solve_options *base, const plan *p, const bf_search_watch *watch,
+                      bf_solution *solution, bf_diagnostic *diagnostic) {
   bf_solve_options options = *base;
   options.method = p->method;
   options.class_ = p->class_;
   options.pairs = true;
-  int error = bf_solve(machine, workload, &options, solution, diagnostic);
+  int error = bf_solve_watched(machine, workload, &options, watch, solution, diagnostic);
   if (error || p->method != BF_METHOD_MIN_IMBALANCE)
     return error;
   bf_solution other;
   options.method = BF_METHOD_GIVARGIS;
-  error = bf_solve(machine, workload, &options, &other, diagnostic);
+  error = bf_solve_watched(machine, workload, &options, watch, &other, diagnostic);
   if (error) {
     bf_solution_clear(solution);
     return error;
@@ -126,8 +126,17 @@ void bf_ladder_recommend(bf_ladder *ladder, uint64_t bytes_used) {
              (unsigned long long)step->bytes_wasted);
 }
 
-int bf_solve_ladder(const bf_machine *machine, const bf_workload *workload,
-                    const bf_solve_options *options, bf_ladder *ladder, bf_diagnostic *diagnostic) {
+/* The same watch with a step named as it stands in the ladder: "padding, step 1 of 5". */
+static bf_search_watch watch_step(const bf_search_watch *watch, size_t i, char name[64]) {
+  bf_search_watch own = watch ? *watch : (bf_search_watch){.step = NULL};
+  snprintf(name, 64, "%s, step %zu of %zu", plans[i].name, i + 1, sizeof plans / sizeof *plans);
+  own.step = name;
+  return own;
+}
+
+int bf_solve_ladder_watched(const bf_machine *machine, const bf_workload *workload,
+                            const bf_solve_options *options, const bf_search_watch *watch,
+                            bf_ladder *ladder, bf_diagnostic *diagnostic) {
   double started = bf_seconds();
   uint64_t bytes_used = 0;
   memset(ladder, 0, sizeof *ladder);
@@ -147,7 +156,9 @@ int bf_solve_ladder(const bf_machine *machine, const bf_workload *workload,
   for (size_t i = 0; i < sizeof plans / sizeof *plans; i++) {
     bf_solution solution;
     bf_diagnostic fault;
-    error = solve_step(machine, workload, &kept, &plans[i], &solution, &fault);
+    char name[64];
+    bf_search_watch own = watch_step(watch, i, name);
+    error = solve_step(machine, workload, &kept, &plans[i], watch ? &own : NULL, &solution, &fault);
     if (error == BF_UNSUPPORTED) {
       bf_say(&kept.logger, BF_LOG_REMARK, "step %s is left out: %s", plans[i].name, fault.message);
       continue;
@@ -162,4 +173,9 @@ int bf_solve_ladder(const bf_machine *machine, const bf_workload *workload,
   bf_ladder_recommend(ladder, bytes_used);
   ladder->seconds = bf_seconds() - started;
   return BF_OK;
+}
+
+int bf_solve_ladder(const bf_machine *machine, const bf_workload *workload,
+                    const bf_solve_options *options, bf_ladder *ladder, bf_diagnostic *diagnostic) {
+  return bf_solve_ladder_watched(machine, workload, options, NULL, ladder, diagnostic);
 }

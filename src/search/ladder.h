@@ -3,6 +3,8 @@
 #ifndef BF_SEARCH_LADDER_H
 #define BF_SEARCH_LADDER_H
 
+#include "search/watch.h"
+
 #include "search/search.h"
 
 /* What an instruction costs, in wavefronts: a multiprocessor issues four instructions in the cycle
@@ -29,6 +31,10 @@ struct bf_ladder {
 
 /* Runs every step. options gives granule, time limit, threads and progress; without a granule, the
  * widest access stays whole, since software cannot load a vector from several places. */
+int bf_solve_ladder_watched(const bf_machine *machine, const bf_workload *workload,
+                            const bf_solve_options *options, const bf_search_watch *watch,
+                            bf_ladder *ladder, bf_diagnostic *diagnostic);
+/* The same, with nobody to be told how far it is. */
 int bf_solve_ladder(const bf_machine *machine, const bf_workload *workload,
                     const bf_solve_options *options, bf_ladder *ladder, bf_diagnostic *diagnostic);
 

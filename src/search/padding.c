@@ -21,6 +21,7 @@ typedef struct shared {
   unsigned rows, pads, granule_words;
   uint64_t highest_word;
   atomic_uint next;
+  const bf_search_watch *watch;
   pthread_mutex_t lock;
   padding best;
 } shared;
@@ -104,20 +105,22 @@ static void try_padding(shared *all, padding candidate) {
 
 static void work(void *context, unsigned index) {
   shared *all = context;
-  (void)index;
-  for (;;) {
+  for (unsigned count = all->rows * all->pads;;) {
     unsigned number = atomic_fetch_add(&all->next, 1);
-    if (number >= all->rows * all->pads)
+    if (number >= count)
       return;
+    if (index == 0 && !bf_search_goes_on(all->watch, number, count))
+      atomic_store(&all->next, count);
     try_padding(all, (padding){.row = all->row[number % all->rows],
                                .pad = (number / all->rows + 1) * (uint64_t)all->granule_words});
   }
 }
 
 int bf_search_padding(const bf_machine *machine, const bf_workload *workload, unsigned threads,
-                      bf_found *found, uint64_t *bytes_wasted, bf_diagnostic *diagnostic) {
+                      const bf_search_watch *watch, bf_found *found, uint64_t *bytes_wasted,
+                      bf_diagnostic *diagnostic) {
   bf_geometry geometry = bf_machine_geometry(machine);
-  shared all = {.machine = machine, .workload = workload, .granule_words = 1};
+  shared all = {.machine = machine, .workload = workload, .granule_words = 1, .watch = watch};
   BF_TRY(bf_problem_conflicts(machine, workload, NULL, &all.best.conflicts, diagnostic));
   survey(&all);
   unsigned banks = 1u << geometry.bank_bits;

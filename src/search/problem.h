@@ -8,6 +8,7 @@
 #define BF_SEARCH_PROBLEM_H
 
 #include "memory/memory.h"
+#include "search/watch.h"
 
 enum { BF_SHAPE_WORDS = 64 };
 
@@ -29,6 +30,7 @@ typedef struct bf_problem {
   uint64_t highest_word; /* largest word address accessed */
   bool exact_model;      /* the cost is the number of conflicts, not only a lower bound of it */
   bool bound_valid;      /* the cost is never more than the number of conflicts */
+  const bf_search_watch *watch; /* or NULL */
 } bf_problem;
 
 /* Builds the problem of a workload on a machine. granule_bytes as in bf_solve_options. */

@@ -29,7 +29,8 @@ int bf_search_exact(const bf_problem *problem, const bf_solve_options *options, 
 /* pad:ROW+P with the fewest conflicts, then the fewest bytes wasted; text is "none" if no padding
  * helps. threads: 0 = one per core. */
 int bf_search_padding(const bf_machine *machine, const bf_workload *workload, unsigned threads,
-                      bf_found *found, uint64_t *bytes_wasted, bf_diagnostic *diagnostic);
+                      const bf_search_watch *watch, bf_found *found, uint64_t *bytes_wasted,
+                      bf_diagnostic *diagnostic);
 
 /* Imbalance of a shape whose words are in bins by the bits chosen so far, if one more functional is
  * chosen: how far the bins are from equal, as a share of the words (Eq. 14 of braak16). The

@@ -64,8 +64,8 @@ static int run_method(const bf_machine *machine, const bf_workload *workload,
   case BF_METHOD_MIN_IMBALANCE:
     return bf_search_min_imbalance(problem, options->pairs, found, diagnostic);
   case BF_METHOD_PADDING:
-    return bf_search_padding(machine, workload, options->threads, found, &solution->bytes_wasted,
-                             diagnostic);
+    return bf_search_padding(machine, workload, options->threads, problem->watch, found,
+                             &solution->bytes_wasted, diagnostic);
   case BF_METHOD_EXACT:
     return bf_search_exact(problem, options, found, diagnostic);
   }
@@ -130,13 +130,15 @@ static int judge(const bf_machine *machine, const bf_workload *workload, const b
 
 /* The whole search, with options that are all known; the solution is cleared after an error. */
 static int find(const bf_machine *machine, const bf_workload *workload,
-                const bf_solve_options *options, bf_solution *solution, bf_diagnostic *diagnostic) {
+                const bf_solve_options *options, const bf_search_watch *watch,
+                bf_solution *solution, bf_diagnostic *diagnostic) {
   bf_geometry geometry = bf_machine_geometry(machine);
   bf_found found = {0};
   bf_problem problem;
   BF_TRY(check_options(options, diagnostic));
   BF_TRY(bf_problem_conflicts(machine, workload, NULL, &solution->conflicts_before, diagnostic));
   BF_TRY(bf_problem_build(machine, workload, options->granule_bytes, &problem, diagnostic));
+  problem.watch = watch;
   int error = run_method(machine, workload, &problem, options, &found, solution, diagnostic);
   bool is_free = options->class_ == BF_CLASS_GENERAL && options->granule_bytes <= 4;
   if (!error && options->method == BF_METHOD_EXACT && is_free && !found.complete)
@@ -161,8 +163,13 @@ static void remark(const bf_solve_options *options, const bf_solution *solution)
 
 enum { MOST_THREADS = 1024 };
 
-int bf_solve(const bf_machine *machine, const bf_workload *workload, const bf_solve_options *given,
-             bf_solution *solution, bf_diagnostic *diagnostic) {
+bool bf_search_goes_on(const bf_search_watch *watch, uint64_t done, uint64_t all) {
+  return !watch || watch->tell(watch->context, watch->step, all ? (double)done / (double)all : 1);
+}
+
+int bf_solve_watched(const bf_machine *machine, const bf_workload *workload,
+                     const bf_solve_options *given, const bf_search_watch *watch,
+                     bf_solution *solution, bf_diagnostic *diagnostic) {
   double started = bf_seconds();
   bf_solve_options options;
   memset(solution, 0, sizeof *solution);
@@ -170,13 +177,18 @@ int bf_solve(const bf_machine *machine, const bf_workload *workload, const bf_so
   if (options.threads > MOST_THREADS)
     return bf_fail(diagnostic, BF_BAD_INPUT, "%u threads: at most %d are possible", options.threads,
                    MOST_THREADS);
-  int error = find(machine, workload, &options, solution, diagnostic);
+  int error = find(machine, workload, &options, watch, solution, diagnostic);
   solution->seconds = bf_seconds() - started;
   if (error)
     bf_solution_clear(solution);
   else
     remark(&options, solution);
   return error;
+}
+
+int bf_solve(const bf_machine *machine, const bf_workload *workload, const bf_solve_options *given,
+             bf_solution *solution, bf_diagnostic *diagnostic) {
+  return bf_solve_watched(machine, workload, given, NULL, solution, diagnostic);
 }
 
 void bf_solution_clear(bf_solution *solution) {

@@ -19,26 +19,8 @@ LD_LIBRARY_PATH=$(dirname "$PKG_CONFIG_PATH")
 export LD_LIBRARY_PATH
 read -ra flags < <(pkg-config --cflags --libs bankfold)
 
-# A line "`NAME`:" names the indented block behind it; a block that starts with "$ ./NAME" is what NAME prints.
-python3 - "$root" <<'END'
-import pathlib
-import re
-import sys
-
-folder, name, blocks = pathlib.Path(sys.argv[1]), None, {}
-for line in pathlib.Path("docs/api.md").read_text().split("\n"):
-    named, run = re.fullmatch(r"`([a-z]+\.[ch])`:", line), re.fullmatch(r"    \$ \./([a-z]+)", line)
-    if named:
-        name = named.group(1)
-    elif run:
-        name = run.group(1) + ".txt"
-    elif name and (line.startswith("    ") or not line):
-        blocks.setdefault(name, []).append(line[4:])
-    elif name:
-        name = None
-for name, lines in blocks.items():
-    (folder / name).write_text("\n".join(lines).strip("\n") + "\n")
-END
+# A line "`NAME`:" of the page names the indented block behind it; a block that starts with "$ ./NAME" is what NAME prints.
+python3 tests/check/api/programs.py "$root"
 
 programs=0
 for source in "$root"/*.c; do

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # The Debian packages: built from build folder $1 as it is, without faults that lintian calls errors, and what they hold runs from a
-# scratch root. Skipped without debhelper.
+# scratch root. Skipped without debhelper. $BANKFOLD_PACKAGES names a folder that gets them.
 set -u
 cd "$(dirname "$0")/../.." || exit 2
 build=$(readlink -f "$1")
@@ -26,6 +26,7 @@ cd "$work" || exit 2
 for package in bankfold libbankfold0 libbankfold-dev; do
   dpkg-deb -x "$work/${package}"_*.deb "$work/root" || complain "no package $package"
 done
+[ -z "${BANKFOLD_PACKAGES-}" ] || cp "$work"/*.deb "$BANKFOLD_PACKAGES/"
 
 # What was installed runs.
 program=$work/root/usr/bin/bankfold

@@ -1,0 +1,25 @@
+/* search/watch: how far the steps of a search are that know their end before: padding, bit vectors
+ * and the heuristics. The exact search tells its bounds (bf_progress) instead. */
+#ifndef BF_SEARCH_WATCH_H
+#define BF_SEARCH_WATCH_H
+
+#include "memory/memory.h"
+
+typedef struct bf_search_watch {
+  /* Called now and then from the calling thread with the share of the step that is done; false
+   * stops it. */
+  bool (*tell)(void *context, const char *step, double share);
+  void *context;
+  const char *step; /* what runs */
+} bf_search_watch;
+
+/* Tells the share done of all; whether to go on. watch may be NULL. */
+bool bf_search_goes_on(const bf_search_watch *watch, uint64_t done, uint64_t all);
+
+/* bf_solve, watched. A step that was stopped gives the best that it has or, where that is nothing,
+ * BF_UNSUPPORTED. */
+int bf_solve_watched(const bf_machine *machine, const bf_workload *workload,
+                     const bf_solve_options *options, const bf_search_watch *watch,
+                     bf_solution *solution, bf_diagnostic *diagnostic);
+
+#endif
