@@ -40,6 +40,9 @@ const char *bf_reproduce_graph(const char *name);
 /* Quick runs are for tests: smaller inputs and fewer points, the same code. Claims whose numbers
  * need the full size are left out. */
 bool bf_reproduce_is_quick(const bf_reproduce_run *run);
+/* Runs end within five minutes on two cores; where that needs something to be left out, full runs
+ * have it. */
+bool bf_reproduce_is_full(const bf_reproduce_run *run);
 /* Threads of the host; never 0. */
 unsigned bf_reproduce_workers(const bf_reproduce_run *run);
 /* Memory that lives as long as the run. */

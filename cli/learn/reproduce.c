@@ -8,7 +8,7 @@
 
 typedef struct settings {
   cli_common common;
-  bool quick, summary;
+  bool quick, full, summary;
   uint64_t workers;
   const char *output;
 } settings;
@@ -18,6 +18,8 @@ static const cli_option options[] = {
      "write CSV, SVG and index.md of each reproduction to DIR/NAME (default reproduction)"},
     {"quick", CLI_FLAG, offsetof(settings, quick), NULL, NULL,
      "smaller inputs and fewer points, to see that it works"},
+    {"full", CLI_FLAG, offsetof(settings, full), NULL, NULL,
+     "also what is left out to end within five minutes on two cores (rgpu-assumed)"},
     {"summary", CLI_FLAG, offsetof(settings, summary), NULL, NULL,
      "only how many claims of each document hold, differ, are fitted or derived; without names as "
      "recorded from full runs"},
@@ -180,6 +182,7 @@ static int run_one(const settings *own, const bf_reproduction *reproduction, res
   bf_reproduce_settings with = {.folder = folder.data,
                                 .workers = (unsigned)own->workers,
                                 .quick = own->quick,
+                                .full = own->full,
                                 .progress = show_progress,
                                 .context = &shown};
   bf_reproduce_run *run;
@@ -267,6 +270,8 @@ static int reproduce(const void *given, int count, char **arguments) {
   for (int i = 0; i < count && !all; i++)
     if (!bf_reproduce_find(arguments[i]))
       return unknown_name(arguments[i]);
+  if (own->quick && own->full)
+    return cli_usage_error(&cli_reproduce, "--quick and --full exclude each other");
   if (own->workers > 1024)
     return cli_usage_error(&cli_reproduce, "--workers takes at most 1024");
   bf_text text = {0};

@@ -52,7 +52,7 @@ struct bf_reproduce_table {
 typedef struct bf_reproduce_settings {
   const char *folder; /* for the files of the run; made where it is missing */
   unsigned workers;   /* 0: one per core */
-  bool quick;
+  bool quick, full;
   /* Called between parts of the work; false ends it. NULL: none. */
   bool (*progress)(void *context, unsigned done, unsigned total, const char *next);
   void *context;

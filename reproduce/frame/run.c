@@ -42,6 +42,8 @@ const char *bf_reproduce_graph(const char *name) { return find_text(bf_reproduce
 
 bool bf_reproduce_is_quick(const bf_reproduce_run *run) { return run->settings.quick; }
 
+bool bf_reproduce_is_full(const bf_reproduce_run *run) { return run->settings.full; }
+
 unsigned bf_reproduce_workers(const bf_reproduce_run *run) { return run->settings.workers; }
 
 bf_arena *bf_reproduce_arena(bf_reproduce_run *run) { return &run->arena; }

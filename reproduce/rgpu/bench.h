@@ -30,7 +30,6 @@ typedef struct rgpu_benchmark {
   unsigned lanes;                /* published */
   const char *lanes_fitted;      /* what was chosen to need as many; NULL: nothing */
   double speedup;                /* published; 0: only in a figure */
-  const char *why, *why_plain;   /* where ours differs, over either kernel: a sentence */
   const char *quick[RGPU_QUICK]; /* parameters of quick runs: NAME=NUMBER, or NULL */
   /* Where one launch does not do all: the parameter that grows, by how much, and up to which. */
   const char *pass, *passes;

@@ -105,13 +105,6 @@ const rgpu_benchmark rgpu_nw = {.name = "nw",
                                 .copies = 1,
                                 .lanes = 3,
                                 .speedup = 11.5,
-                                .why = "of the cycles of the graph 131072 follow from its "
-                                       "recurrence, as for INTEGR; the kernel here has tiles of 32 "
-                                       "x 32 cells without barriers, where that of Rodinia has "
-                                       "16 x 16.",
-                                .why_plain = "the plain kernel waits at a barrier for each of 31 "
-                                             "antidiagonals of a tile, with 16 of 32 lanes; the "
-                                             "published one is tuned for its simulator.",
                                 .quick = {"height=64", "width=256"},
                                 .prefers_shared = true,
                                 .launch = launch_nw,

@@ -54,19 +54,14 @@ static int check_conv(const rgpu_data *before, const rgpu_data *after, bf_corpus
   return BF_OK;
 }
 
-const rgpu_benchmark rgpu_conv = {
-    .name = "conv",
-    .title = "2D convolution",
-    .copies = 2,
-    .lanes = 4,
-    .speedup = 1.35,
-    .why = "DRAM bounds both; the kernel here has 18 loads of a thread "
-           "on their way at once and uses more of the bandwidth than "
-           "the graph, whose FIFOs hold addresses of 8 lines.",
-    .why_plain = "DRAM bounds the graph, whatever it is compared with.",
-    .quick = {"height=64", "band=2", "width=256"},
-    .launch = launch_conv,
-    .check = check_conv};
+const rgpu_benchmark rgpu_conv = {.name = "conv",
+                                  .title = "2D convolution",
+                                  .copies = 2,
+                                  .lanes = 4,
+                                  .speedup = 1.35,
+                                  .quick = {"height=64", "band=2", "width=256"},
+                                  .launch = launch_conv,
+                                  .check = check_conv};
 
 /* ---- HIST ---- */
 
@@ -171,13 +166,6 @@ const rgpu_benchmark rgpu_integr = {.name = "integr",
                                     .copies = 1,
                                     .lanes = 3,
                                     .speedup = 3.4,
-                                    .why = "of the cycles of the graph 131072 follow from its "
-                                           "recurrence, an addition of 8 cycles for each pixel of "
-                                           "60 rows at once; so it is the kernel that takes less "
-                                           "time here than the published one.",
-                                    .why_plain = "a thread of the plain kernel adds up a whole "
-                                                 "column, one load at a time: 1024 threads for 15 "
-                                                 "SMs, more idle than the published kernel.",
                                     .quick = {"height=64", "width=256"},
                                     .prefers_shared = true,
                                     .launch = launch_integr,

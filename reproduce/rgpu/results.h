@@ -1,9 +1,9 @@
-/* What the benchmarks of R-GPU gave, and what is reported of FIFO sizes (fifos.c). */
+/* What the benchmarks of R-GPU gave, and what is reported of it, a file for each subject. */
 #ifndef BF_REPRODUCE_RGPU_RESULTS_H
 #define BF_REPRODUCE_RGPU_RESULTS_H
 
 #include "reproduce/reproduce.h"
-#include "reproduce/rgpu/bench.h"
+#include "reproduce/rgpu/probes.h"
 #include "rgpu/cost.h"
 
 enum {
@@ -44,17 +44,31 @@ typedef struct rgpu_results {
   bf_sim_gpu *gpu;
   rgpu_case at[RGPU_BENCHMARKS];
   rgpu_variant variant[RGPU_VARIANTS];
-  /* HIST as a graph with banks that are free in half the time, with address FIFOs of 512 entries,
-   * and with both. */
-  uint64_t hist_cycles[3];
+  uint64_t probe[RGPU_PROBES]; /* cycles; 0: it does not end */
+  bf_sim_result conv_with_16; /* the optimised kernel of CONV with 16 loads of warps on their way */
 } rgpu_results;
 
 /* The benchmark of a name; it exists. */
 const rgpu_case *rgpu_find_case(const rgpu_results *results, const char *name);
 /* Names of all benchmarks, for charts. */
 void rgpu_fill_names(const char *names[RGPU_BENCHMARKS + 1]);
+/* Cycles of a probe, which exists (probes.h). */
+double rgpu_probed(const rgpu_results *results, const rgpu_benchmark *benchmark,
+                   rgpu_condition condition, unsigned data, unsigned address);
 /* Time at one size compared with another. */
 double rgpu_ratio(uint64_t cycles, uint64_t usual);
+
+/* How many times as fast a graph is as a kernel, and the geometric mean of all. */
+double rgpu_speedup(const rgpu_case *at, rgpu_kernel over);
+double rgpu_geometric_mean(const rgpu_results *results, rgpu_kernel over);
+/* Behind names of claims over kernels of a kind, and what was chosen there; or NULL. */
+extern const char *const rgpu_behind[RGPU_KERNELS], *const rgpu_over_fitted[RGPU_KERNELS];
+
+/* Table 7.1, Figs. 7.7 and 7.9; section 7.5.3; Figs. 7.10 and 7.12. */
+int rgpu_report_speedups(bf_reproduce_run *run, const rgpu_results *results,
+                         bf_diagnostic *diagnostic);
+void rgpu_report_lanes(bf_reproduce_run *run, const rgpu_results *results);
+void rgpu_report_costs(bf_reproduce_run *run, const rgpu_results *results);
 
 /* Fig. 7.11 and section 7.5.4. */
 int rgpu_draw_sizes(bf_reproduce_run *run, const rgpu_results *results, bool is_data,

@@ -14,16 +14,16 @@ const char *const bf_voting_layout_names[BF_VOTING_LAYOUTS] = {"bin_major", "cop
  * many threads as they can have. */
 enum { MANY_REGISTERS = 1 << 20 };
 
-int bf_voting_device_create(const char *name, unsigned sms, bf_voting_device *device,
-                            bf_diagnostic *diagnostic) {
+int bf_voting_device_create(const char *name, const char *ptx, unsigned sms,
+                            bf_voting_device *device, bf_diagnostic *diagnostic) {
   *device = (bf_voting_device){0};
   BF_TRY(bf_sim_gpu_load(name, &device->gpu, diagnostic));
   if (sms)
     device->gpu->sms = sms;
   device->gpu->registers_per_sm = MANY_REGISTERS;
   device->ledger.settings = (bf_sim_settings){.gpu = device->gpu, .workers = 1};
-  BF_TRY(bf_sim_device_create("voting.ptx", bf_reproduce_ptx("voting"), &device->ledger,
-                              &device->device, diagnostic));
+  BF_TRY(bf_sim_device_create(ptx, bf_reproduce_ptx(ptx), &device->ledger, &device->device,
+                              diagnostic));
   device->is_made = true;
   return BF_OK;
 }

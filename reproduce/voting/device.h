@@ -1,5 +1,5 @@
-/* A simulated GPU with the kernels of voting.cu, and what histograms and Hough transforms of
- * braak15, chapters 3 and 4, have in common. */
+/* A simulated GPU with the kernels of voting.cu or others, and what histograms and Hough transforms
+ * of braak15, chapters 3 and 4, have in common. */
 #ifndef BF_VOTING_DEVICE_H
 #define BF_VOTING_DEVICE_H
 
@@ -33,10 +33,10 @@ typedef struct bf_voting_device {
   bool is_made;
 } bf_voting_device;
 
-/* The GPU called name; sms 0: with all its multiprocessors. Freed with bf_voting_device_free, after
- * errors too. */
-int bf_voting_device_create(const char *name, unsigned sms, bf_voting_device *device,
-                            bf_diagnostic *diagnostic);
+/* The GPU called name, for the kernels of reproduce/PTX.ptx; sms 0: with all its multiprocessors.
+ * Freed with bf_voting_device_free, after errors too. */
+int bf_voting_device_create(const char *name, const char *ptx, unsigned sms,
+                            bf_voting_device *device, bf_diagnostic *diagnostic);
 void bf_voting_device_free(bf_voting_device *device);
 
 typedef struct bf_voting_launch {

@@ -29,7 +29,7 @@ static int fill_device(const uint16_t *pixels, bf_voting_histogram *histogram,
 int bf_voting_histogram_create(const char *gpu, unsigned sms, const uint16_t *pixels, uint32_t rows,
                                bf_voting_histogram *histogram, bf_diagnostic *diagnostic) {
   *histogram = (bf_voting_histogram){.pixels = rows * BF_VOTING_WIDTH};
-  BF_TRY(bf_voting_device_create(gpu, sms, &histogram->device, diagnostic));
+  BF_TRY(bf_voting_device_create(gpu, "voting", sms, &histogram->device, diagnostic));
   BF_TRY(count_pixels(pixels, rows, BINS, histogram->wanted_256, diagnostic));
   BF_TRY(count_pixels(pixels, rows, THREAD_BINS, histogram->wanted_64, diagnostic));
   return fill_device(pixels, histogram, diagnostic);

@@ -50,7 +50,7 @@ int bf_voting_hough_create(const char *gpu, unsigned sms, const bf_voting_edges 
   *hough = (bf_voting_hough){.rows = edges->rows};
   const bf_voting_device *device = &hough->device;
   uint64_t pixels = (uint64_t)edges->rows * BF_VOTING_WIDTH;
-  BF_TRY(bf_voting_device_create(gpu, sms, &hough->device, diagnostic));
+  BF_TRY(bf_voting_device_create(gpu, "voting", sms, &hough->device, diagnostic));
   BF_TRY(vote_reference(edges, hough, diagnostic));
   BF_TRY(upload_angles(hough, diagnostic));
   BF_TRY(bf_voting_upload(device, edges->edges, pixels, &hough->image, diagnostic));

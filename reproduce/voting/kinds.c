@@ -1,23 +1,21 @@
-/* braak15, Figs. 3.5 and 3.8: histograms for every thread and for every warp of pictures of several
- * kinds on a GTX 470, two photographs, one value in all pixels, and random values. A multiprocessor
- * counts some rows of each. */
+/* braak15, Fig. 3.5: histograms for every thread of pictures of several kinds on a GTX 470, two
+ * photographs, one value in all pixels, and random values. A multiprocessor counts some rows of
+ * each. Fig. 3.8, histograms for every warp, follows (extensions.c). */
 #include "reproduce/atomics/photo.h"
+#include "reproduce/voting/extensions.h"
 #include "reproduce/voting/histogram.h"
 #include "reproduce/voting/tables.h"
 
 enum { IMAGE_1, IMAGE_2, DEGENERATE, RANDOM, KINDS };
-static const char *const kind_titles[KINDS] = {"image1", "image2", "degenerate", "random"};
 
-/* Configurations: software atomics for every warp, the same in hardware, and a histogram of 64 bins
- * for every thread by three blocks of 32 threads and by one of 64. */
-enum { SOFTWARE, HARDWARE, BY_32, BY_64, WAYS };
+/* Configurations: a histogram of 64 bins for every thread by three blocks of 32 threads and by one
+ * of 64. */
+enum { BY_32, BY_64, WAYS };
 static const struct {
   const char *title;
   bf_voting_method method;
   bf_voting_choice choice;
-} ways[WAYS] = {{"software atomics", BF_VOTING_WARP, {BF_VOTING_BIN_MAJOR, 1, 192, 8}},
-                {"hardware atomics", BF_VOTING_SHARED, {BF_VOTING_BIN_MAJOR, 1, 192, 8}},
-                {"3 blocks of 32 threads", BF_VOTING_THREAD, {BF_VOTING_BIN_MAJOR, 1, 32, 3}},
+} ways[WAYS] = {{"3 blocks of 32 threads", BF_VOTING_THREAD, {BF_VOTING_BIN_MAJOR, 1, 32, 3}},
                 {"1 block of 64 threads", BF_VOTING_THREAD, {BF_VOTING_BIN_MAJOR, 1, 64, 1}}};
 
 enum { ROWS = 36, QUICK_ROWS = 4, LEVELS = 4096, LANES = 32 };
@@ -146,60 +144,11 @@ static void claim_threads(bf_reproduce_run *run, const kinds_work *work) {
       "with %u of %d", faster, KINDS);
 }
 
-/* Fig. 3.8. */
-static void claim_warps(bf_reproduce_run *run, const kinds_work *work) {
-  static const double order[KINDS] = {2, 2, 1, 3};
-  const double *software = work->rate[SOFTWARE], *hardware = work->rate[HARDWARE];
-  unsigned improved = 0;
-  for (unsigned kind = 0; kind < KINDS; kind++)
-    improved += kind != DEGENERATE && hardware[kind] > software[kind];
-  bf_reproduce_claim_addf(
-      run,
-      &(bf_reproduce_claim){.name = "Fig. 3.8, software atomics",
-                            .rule = BF_CLAIM_ORDER,
-                            .published_text = "degenerate slowest, random fastest",
-                            .published_list = order,
-                            .ours_list = software,
-                            .count = KINDS,
-                            .why = "see the table."},
-      "%s %.2f, %s %.2f, %s %.2f, %s %.2f B/ns", kind_titles[0], software[0], kind_titles[1],
-      software[1], kind_titles[2], software[2], kind_titles[3], software[3]);
-  bf_reproduce_claim_addf(
-      run,
-      &(bf_reproduce_claim){.name = "Fig. 3.8, hardware atomics faster (extension 3)",
-                            .rule = BF_CLAIM_ALL,
-                            .published_text = "with both images and the random picture",
-                            .published = KINDS - 1,
-                            .ours = improved,
-                            .why = "a block has one histogram here, a warp each in the document."},
-      "with %u of %d", improved, KINDS - 1);
-  bf_reproduce_claim_addf(
-      run,
-      &(bf_reproduce_claim){.name = "Fig. 3.8, hardware atomics, degenerate picture",
-                            .rule = BF_CLAIM_WORDS,
-                            .published_text = "significantly slower (15% or more)",
-                            .is_so = hardware[DEGENERATE] <= 0.85 * software[DEGENERATE],
-                            .why = "a round of the locked loop is four steps of the memory here, "
-                                   "between which other warps go on, and a round in software "
-                                   "many instructions; what made locks so slow on the GTX 470 "
-                                   "when all lanes want one word the document does not tell."},
-      "%.2f times as fast", hardware[DEGENERATE] / software[DEGENERATE]);
-  bf_reproduce_claim_add(
-      run,
-      &(bf_reproduce_claim){.name = "Fig. 3.8, extensions 1, 2 and 4",
-                            .rule = BF_CLAIM_NONE,
-                            .published_text = "what pixels gain that are rearranged, or read "
-                                              "with a stride",
-                            .why = "there are no kernels here that read so: what it would take "
-                                   "is the code of the document's earlier work."});
-}
-
 int bf_voting_kinds(bf_reproduce_run *run, bf_diagnostic *diagnostic) {
   kinds_work work = {.rows = bf_reproduce_is_quick(run) ? QUICK_ROWS : ROWS};
   BF_TRY(make_pictures(run, &work, diagnostic));
   BF_TRY(bf_reproduce_parallel(run, KINDS * WAYS, "pictures", count_kind, &work, diagnostic));
   add_table(run, &work);
   claim_threads(run, &work);
-  claim_warps(run, &work);
-  return BF_OK;
+  return bf_voting_extensions(run, diagnostic);
 }
