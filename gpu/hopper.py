@@ -331,14 +331,15 @@ def build(folder):
     return program
 
 
-def counters_of(program, lines, count):
-    text = subprocess.run(["ncu", "--csv", "--page", "raw", "--metrics", ",".join(COUNTERS), program, "once"],
+def counters_of(program, lines, count, counters):
+    """For each launch of the program, given lines, its counters."""
+    text = subprocess.run(["ncu", "--csv", "--page", "raw", "--metrics", ",".join(counters), program, "once"],
                           input=lines, check=True, capture_output=True, text=True).stdout
     rows = list(csv.DictReader(io.StringIO("\n".join(line for line in text.splitlines() if line.startswith('"')))))
     rows = [row for row in rows if row["ID"]]  # the first row of all has units
     if len(rows) != count:
         sys.exit(f"ncu shows {len(rows)} launches of {count}")
-    return [[row[name].replace(",", "") for name in COUNTERS] for row in rows]
+    return [[row[name].replace(",", "") for name in counters] for row in rows]
 
 
 def is_hopper():
@@ -358,7 +359,7 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         program = build(folder)
         cycles = subprocess.run([program], input=lines, check=True, capture_output=True, text=True).stdout.split()
-        counters = counters_of(program, lines, len(launches))
+        counters = counters_of(program, lines, len(launches), COUNTERS)
     with open(output, "w", encoding="utf-8") if output else sys.stdout as file:
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow(["kernel"] + [f"n{i}" for i in range(10)] + ["cycles"] + COUNTERS)
@@ -366,4 +367,5 @@ def main():
             writer.writerow([name] + shown + [own] + counted)
 
 
-main()
+if __name__ == "__main__":
+    main()

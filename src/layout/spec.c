@@ -78,14 +78,16 @@ static int check_width(const reader *r) {
   return BF_OK;
 }
 
-/* Lanes along the rows: as many beside each other as a row has room for. */
+/* Lanes along the rows: as many beside each other as divide a row. */
 static int map_rows(const reader *r) {
-  unsigned lanes = r->machine->lanes, across = bf_tile_row_bytes(r->tile) / r->move->width_bytes;
+  unsigned lanes = r->machine->lanes, wide = bf_tile_row_bytes(r->tile) / r->move->width_bytes;
+  unsigned across = wide < lanes ? wide : lanes;
   char map[32];
-  if (across > lanes)
-    across = lanes;
-  while (lanes % across)
+  while (lanes % across || wide % across)
     across--;
+  if (r->tile->rows % (lanes / across))
+    return fail(r, 0, "%u lanes that access %u bytes each along the rows span %u rows, of %u",
+                lanes, r->move->width_bytes, lanes / across, r->tile->rows);
   snprintf(map, sizeof map, "%ux%u", lanes / across, across);
   r->move->lanes = lanes;
   return bf_map_parse(r->part->text, map, lanes, r->tile, r->move, r->diagnostic);
