@@ -21,14 +21,28 @@ typedef struct beside {
   int error;
 } beside;
 
-/* Whether a function loads what others may change meanwhile. */
+/* Whether an instruction loads what others may change meanwhile. */
+static bool is_look(const bf_ptx_instruction *load) {
+  if (load->opcode != BF_PTX_OP_LD || load->space == BF_PTX_SPACE_SHARED ||
+      load->space == BF_PTX_SPACE_LOCAL)
+    return false;
+  return bf_ptx_has(load, "volatile") || bf_ptx_has(load, "acquire") ||
+         bf_ptx_has(load, "relaxed") || bf_ptx_has(load, "mmio");
+}
+
+/* Whether a function has such a load between a label and a branch back to it; where others call it,
+ * they may have the branch. */
 static bool is_watching(const bf_ptx_function *function) {
+  uint32_t look = 0, looks = 0; /* the last of them, and how many */
   for (uint32_t i = 0; i < function->instructions; i++) {
-    const bf_ptx_instruction *load = function->instruction[i];
-    bool is_own = load->space == BF_PTX_SPACE_SHARED || load->space == BF_PTX_SPACE_LOCAL;
-    if (load->opcode == BF_PTX_OP_LD && !is_own &&
-        (bf_ptx_has(load, "volatile") || bf_ptx_has(load, "acquire") ||
-         bf_ptx_has(load, "relaxed") || bf_ptx_has(load, "mmio")))
+    const bf_ptx_instruction *one = function->instruction[i];
+    if (is_look(one)) {
+      look = i;
+      looks++;
+    }
+    bool goes_back = one->opcode == BF_PTX_OP_BRA && one->operand[0].kind == BF_PTX_SYMBOL &&
+                     one->operand[0].symbol->instruction <= look;
+    if (looks && (goes_back || !function->is_entry))
       return true;
   }
   return false;
