@@ -20,7 +20,8 @@ __asm__(".pushsection .bss\n"
         "bankfold_shared: .zero 8\n"
         ".popsection");
 extern rt_context *bankfold_shared __attribute__((visibility("default")));
-static rt_context own_context = {.lock = PTHREAD_MUTEX_INITIALIZER};
+static rt_context own_context = {.lock = PTHREAD_MUTEX_INITIALIZER,
+                                 .idle = PTHREAD_COND_INITIALIZER};
 
 /* The context of the process. */
 static rt_context *shared_context(void) {
@@ -43,10 +44,28 @@ static _Thread_local struct {
 
 /* ---- Entering and leaving ---- */
 
-rt_context *rt_enter(void) {
+rt_context *rt_enter_anyway(void) {
   rt_context *context = shared_context();
   pthread_mutex_lock(&context->lock);
   return context;
+}
+
+rt_context *rt_enter_stream(const void *stream) {
+  rt_context *context = rt_enter_anyway();
+  while (context->is_busy && !rt_is_beside(context, stream))
+    pthread_cond_wait(&context->idle, &context->lock);
+  return context;
+}
+
+rt_context *rt_enter(void) { return rt_enter_stream(NULL); }
+
+rt_activity rt_activity_beside(const void *stream) {
+  rt_context *context = rt_enter_anyway();
+  rt_activity found = rt_is_beside(context, stream) ? RT_OTHERS_GO_ON
+                      : context->is_busy            ? RT_GOES_ON
+                                                    : RT_IDLE;
+  pthread_mutex_unlock(&context->lock);
+  return found;
 }
 
 rt_context *rt_enter_synchronised(void) {
@@ -68,20 +87,14 @@ int rt_leave(rt_context *context, int error) {
   return error;
 }
 
+/* These two wait for no launch: programs call them behind each. */
 API(cudaGetLastError, void) {
-  rt_context *context = rt_enter();
   int error = the_thread.last_error;
   the_thread.last_error = cudaSuccess;
-  pthread_mutex_unlock(&context->lock);
   return error;
 }
 
-API(cudaPeekAtLastError, void) {
-  rt_context *context = rt_enter();
-  int error = the_thread.last_error;
-  pthread_mutex_unlock(&context->lock);
-  return error;
-}
+API(cudaPeekAtLastError, void) { return the_thread.last_error; }
 
 bool rt_push_configuration(rt_configuration configuration) {
   if (the_thread.configurations == CONFIGURATIONS)
@@ -185,8 +198,8 @@ __attribute__((destructor)) static void finish(void) {
   rt_context *context = shared_context();
   if (pthread_mutex_trylock(&context->lock) != 0)
     return; /* another thread is inside a call and will never leave it */
-  if (context->is_set_up && context->set_up_error == cudaSuccess && !context->is_finished &&
-      context->process == (long)getpid()) {
+  if (!context->is_busy && context->is_set_up && context->set_up_error == cudaSuccess &&
+      !context->is_finished && context->process == (long)getpid()) {
     context->is_finished = true;
     rt_write_record(context);
     rt_write_accesses(context);

@@ -2,9 +2,9 @@
  * calls from any thread; every call enters the context, which takes its lock, and leaves it with an
  * error code, which becomes the last error of the thread.
  *
- * Work runs to its end inside the call that asks for it, so that streams are always idle. What
- * programs can see of asynchrony is kept: text that kernels print and faults of kernels appear at
- * the next synchronisation. */
+ * Work runs to its end inside the call that asks for it, so that streams are idle; kernels that may
+ * wait for the host are the exception (beside.c). What programs can see of asynchrony is kept: text
+ * that kernels print and faults of kernels appear at the next synchronisation. */
 #ifndef RT_CONTEXT_H
 #define RT_CONTEXT_H
 
@@ -95,6 +95,7 @@ typedef struct rt_function {
   int dynamic_shared_limit;    /* -1: as the device has it */
   int carveout;
   bool has_large_clusters; /* more than 8 blocks in a cluster are allowed */
+  uint8_t may_wait;        /* what rt_may_wait found out */
   rt_tally *tallies;
   bf_observer *accesses; /* that were kept, or NULL */
   uint8_t *tolerated;    /* per site: whether a wrong access was said; NULL: none was tolerated */
@@ -117,13 +118,17 @@ typedef struct rt_object {
   int priority;
   uint64_t number;
   bool is_recorded;
-  double seconds; /* when it was recorded, by rt_seconds */
+  bool is_awaited; /* recorded behind a launch that goes on (beside.c) */
+  double seconds;  /* when it was recorded, by rt_seconds */
   uint64_t threshold;
   struct rt_clock *clock; /* of an event: what it follows (order.h), or NULL */
 } rt_object;
 
 typedef struct rt_context {
   pthread_mutex_t lock;
+  pthread_cond_t idle; /* told when is_busy ends */
+  bool is_busy;        /* a launch goes on though its call has returned (beside.c) */
+  void *busy_stream;   /* its stream */
   bool is_set_up;
   int set_up_error;
   long process;             /* that set it up; a forked one has nothing of its own to record */
@@ -182,8 +187,15 @@ typedef struct rt_context {
 
 /* ---- Calls (context.c) ---- */
 
-/* Takes the lock. */
+/* Takes the lock, when no launch goes on. */
 rt_context *rt_enter(void);
+/* The same for work in a stream: launches in others may go on. */
+rt_context *rt_enter_stream(const void *stream);
+/* Takes the lock whatever goes on. */
+rt_context *rt_enter_anyway(void);
+/* What goes on though its call has returned, as work in a stream sees it; waits for nothing. */
+typedef enum rt_activity { RT_IDLE, RT_GOES_ON, RT_OTHERS_GO_ON } rt_activity;
+rt_activity rt_activity_beside(const void *stream);
 /* The same at a synchronisation: text of kernels is written and pending faults become sticky. */
 rt_context *rt_enter_synchronised(void);
 /* Notes the error as the thread's last one unless it is a success, gives the lock back, returns the
@@ -307,6 +319,24 @@ bool rt_repeat_begin(rt_context *context, rt_tally *tally, bf_emu_launch *launch
                      rt_repeating *own);
 void rt_repeat_end(rt_context *context, rt_tally *tally, rt_repeating *own,
                    const bf_emu_result *result);
+
+/* ---- Launches that may wait for the host (beside.c) ---- */
+
+/* A launch of the host with all that it needs; parameters belongs to it. */
+typedef struct rt_work {
+  rt_context *context;
+  rt_function *function;
+  rt_configuration how;
+  void *parameters;
+  bool cooperative;
+} rt_work;
+/* Whether the kernel looks at memory again and again, as one that waits for somebody else does. */
+bool rt_may_wait(rt_function *function);
+/* Whether a launch goes on that work in this stream need not wait for. */
+bool rt_is_beside(const rt_context *context, const void *stream);
+/* Runs a launch in a thread of its own and waits for a while; where it has not ended by then, every
+ * other call of the process waits for its end, and this one returns. */
+int rt_run_beside(const rt_work *work);
 
 /* ---- Launches that take long (progress.c) ---- */
 

@@ -102,7 +102,10 @@ API(cudaMemcpy, void *to, const void *from, size_t bytes, int direction) {
 PER_THREAD(cudaMemcpy, ptds);
 
 API(cudaMemcpyAsync, void *to, const void *from, size_t bytes, int direction, void *stream) {
-  RT_ENTER_DEVICE(context);
+  rt_context *context = rt_enter_stream(stream);
+  int unready = context->sticky != cudaSuccess ? context->sticky : rt_set_up(context);
+  if (unready != cudaSuccess)
+    return rt_leave(context, unready);
   if (!rt_is_stream(context, stream))
     return rt_leave(context, cudaErrorInvalidResourceHandle);
   if (rt_is_capturing(context, stream))

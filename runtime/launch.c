@@ -208,7 +208,9 @@ static int run(rt_context *context, rt_function *function, bf_emu_launch *launch
   rt_progress_begin(context, function, launch, &progress);
   int failure = execute(context, tally, launch, &result, &diagnostic);
   rt_progress_end(&progress);
-  rt_repeat_end(context, tally, &repeating, failure ? NULL : &result);
+  /* What the host did meanwhile, where the call has returned, would not be done again. */
+  bool is_repeatable = !failure && !__atomic_load_n(&context->is_busy, __ATOMIC_RELAXED);
+  rt_repeat_end(context, tally, &repeating, is_repeatable ? &result : NULL);
   if (failure != BF_OK) {
     rt_say(context, "kernel %s: %s", function->name, diagnostic.message);
     return failure == BF_NO_MEMORY     ? cudaErrorMemoryAllocation
@@ -293,6 +295,8 @@ static int start(rt_context *context, rt_function *function, const rt_configurat
   void *block = pack_arguments(function->kernel, arguments);
   if (!block)
     return cudaErrorMemoryAllocation;
+  if (rt_may_wait(function))
+    return rt_run_beside(&(rt_work){context, function, *how, block, cooperative});
   int error = rt_start(context, function, how, block, cooperative, 0);
   free(block);
   return error;

@@ -19,9 +19,7 @@ static void hint(rt_progress *own, double now, uint64_t done, uint64_t blocks) {
          "gives the table of ten minutes%s",
          context->kernel_seconds + now - own->begun, (unsigned long long)done,
          (unsigned long long)blocks, own->kernel.data ? own->kernel.data : "a kernel", help,
-         done ? ""
-              : "; a kernel that waits for the host or for another stream never ends here, because "
-                "it runs inside the call that launches it");
+         done ? "" : "; a kernel that waits for another kernel never ends here");
   context->is_hinted = true;
 }
 

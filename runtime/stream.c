@@ -97,6 +97,8 @@ API(cudaStreamDestroy, void *stream) {
 }
 
 API(cudaStreamSynchronize, void *stream) {
+  if (rt_activity_beside(stream) == RT_OTHERS_GO_ON)
+    return cudaSuccess;
   RT_SYNCHRONISE(context);
   if (rt_is_capturing(context, stream))
     return rt_leave(context, rt_capture_break(context, stream));
@@ -105,6 +107,9 @@ API(cudaStreamSynchronize, void *stream) {
 PER_THREAD(cudaStreamSynchronize, ptsz);
 
 API(cudaStreamQuery, void *stream) {
+  rt_activity activity = rt_activity_beside(stream);
+  if (activity != RT_IDLE)
+    return activity == RT_GOES_ON ? cudaErrorNotReady : cudaSuccess;
   RT_SYNCHRONISE(context);
   if (rt_is_capturing(context, stream))
     return rt_leave(context, rt_capture_break(context, stream));
@@ -234,12 +239,16 @@ int rt_record_event(rt_context *context, void *event) {
   if (!object)
     return cudaErrorInvalidResourceHandle;
   object->is_recorded = true;
+  object->is_awaited = context->is_busy;
   object->seconds = rt_seconds(context);
   return cudaSuccess;
 }
 
 API(cudaEventRecordWithFlags, void *event, void *stream, unsigned flags) {
-  RT_ENTER_DEVICE(context);
+  rt_context *context = rt_enter_anyway();
+  int unready = context->sticky != cudaSuccess ? context->sticky : rt_set_up(context);
+  if (unready != cudaSuccess)
+    return rt_leave(context, unready);
   if (!rt_is_event(context, event) || !rt_is_stream(context, stream))
     return rt_leave(context, cudaErrorInvalidResourceHandle);
   if (flags > 1)
@@ -247,7 +256,8 @@ API(cudaEventRecordWithFlags, void *event, void *stream, unsigned flags) {
   if (rt_is_capturing(context, stream))
     return rt_leave(context, rt_capture_record(context, stream, event, flags & 1));
   rt_forget_captured(context, event);
-  rt_order_record(context, find(context, event, RT_EVENT), stream);
+  if (!context->is_busy) /* else the launch uses the order */
+    rt_order_record(context, find(context, event, RT_EVENT), stream);
   return rt_leave(context, rt_record_event(context, event));
 }
 PER_THREAD(cudaEventRecordWithFlags, ptsz);
@@ -265,7 +275,9 @@ API(cudaEventSynchronize, void *event) {
   return rt_leave(context, known ? cudaSuccess : cudaErrorInvalidResourceHandle);
 }
 
-API(cudaEventQuery, void *event) { return cudaEventSynchronize(event); }
+API(cudaEventQuery, void *event) {
+  return rt_activity_beside(NULL) == RT_IDLE ? cudaEventSynchronize(event) : cudaErrorNotReady;
+}
 
 API(cudaEventElapsedTime, float *milliseconds, void *from, void *to) {
   RT_SYNCHRONISE(context);
