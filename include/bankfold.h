@@ -227,7 +227,9 @@ BF_API bf_hash_cost bf_hash_get_cost(const bf_hash *hash);
   X(STMATRIX4, "stmatrix4", STORE, 16, "stmatrix of four 8x8 matrices")                            \
   X(CP4, "cp4", STORE, 4, "cp.async of 4 bytes per lane")                                          \
   X(CP8, "cp8", STORE, 8, "cp.async of 8 bytes per lane")                                          \
-  X(CP16, "cp16", STORE, 16, "cp.async of 16 bytes per lane")
+  X(CP16, "cp16", STORE, 16, "cp.async of 16 bytes per lane")                                      \
+  X(EXCH64, "exch64", ATOMIC, 8, "64-bit atomic exchange")                                         \
+  X(CAS64, "cas64", ATOMIC, 8, "64-bit compare and swap")
 
 typedef enum bf_op {
 #define X(symbol, name, side, width, meaning) BF_OP_##symbol,

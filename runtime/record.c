@@ -186,7 +186,7 @@ static int add_tally(const rt_function *function, const rt_tally *tally, bf_cost
   for (unsigned i = 0; i < sites; i++) {
     bf_costs_line line = line_of(function, tally, i);
     rt_sample_bound_line(tally, i, &line);
-    if (line.accesses)
+    if (bf_costs_line_is_used(&line))
       BF_TRY(bf_costs_add_line(costs, kernel, &line, diagnostic));
   }
   return BF_OK;

@@ -1,6 +1,7 @@
 /* Tables of kernels. */
 #include "cli/look/kernel_table.h"
 #include "cli/look/launch_table.h"
+#include "cli/look/operand_table.h"
 #include "ptx/ptx.h"
 #include "tune/remedy.h"
 
@@ -173,6 +174,7 @@ static int write_kernel(const cli_program_run *run, const bf_costs *costs, size_
   size_t shown = 0;
   while (shown < kernel->lines && shown < LINES_SHOWN && kernel->line[shown].conflicts)
     write_line(run, &kernel->line[shown++], is_sampled(kernel), text);
+  cli_write_operands(kernel, write_place, text);
   BF_TRY(find_remedy(run, costs, index, &remedy, diagnostic));
   if (remedy.exists || *remedy.reason)
     write_remedy(run->machine, &remedy, text);
@@ -313,6 +315,7 @@ static void write_line_json(const cli_program_run *run, const bf_costs_line *lin
   if (run->gpu)
     bf_json_number(json, "waited_cycles", line->waited_cycles);
   write_pattern_json(run, line, json);
+  cli_write_operands_json(line, json);
   bf_json_end(json, '}');
 }
 

@@ -16,8 +16,10 @@ static const struct {
     {"LDS", "", BF_OP_LD},
     {"STS", "", BF_OP_ST},
     {"ATOMS", "CAST", BF_OP_FATOM}, /* compare-and-swap of a lock loop, float atomics */
+    {"ATOMS", "CAS.64", BF_OP_CAS64},
     {"ATOMS", "CAS", BF_OP_CAS},
     {"ATOMS", "POPC", BF_OP_RED}, /* lanes of one word added up first */
+    {"ATOMS", "EXCH.64", BF_OP_EXCH64},
     {"ATOMS", "EXCH", BF_OP_EXCH},
     {"ATOMS", "INC", BF_OP_INC},
     {"ATOMS", "ADD", BF_OP_ATOM},

@@ -46,7 +46,7 @@ static int sum_lines(const running *r, bf_costs *costs, bf_diagnostic *diagnosti
     bf_profile_row row = bf_profile_get(r->profile, i);
     bf_emu_site site = bf_emu_kernel_site(r->kernel, i);
     bf_costs_line line = bf_costs_line_of_row(&site, &row);
-    if (row.executions || row.failed)
+    if (bf_costs_line_is_used(&line))
       BF_TRY(bf_costs_add_line(costs, to, &line, diagnostic));
   }
   bf_costs_sort(costs);

@@ -107,6 +107,30 @@ static bool leave(bf_emu_warp *warp, const bf_emu_op *op, bf_emu_job *job, bf_em
   return true;
 }
 
+/* ---- Telling ---- */
+
+/* Tells observers of a copy; map NULL: of bytes in a row. Rows of a box are those of its first
+ * dimension. */
+static void tell_copy(bf_emu_warp *warp, const bf_emu_op *op, uint32_t bytes,
+                      const bf_tensor_map *map) {
+  const bulk *what = op->detail;
+  bf_operand copied = {.rows = 1, .columns = bytes, .bytes = bytes};
+  if (!warp->worker->flight->observer)
+    return;
+  if (map) {
+    copied.columns = map->box[0];
+    copied.rows = bytes / (map->box[0] * bf_tensor_type_bytes(map->type));
+    copied.swizzle_bytes = (uint16_t)bf_tensor_swizzle_bytes(map->swizzle);
+    snprintf(copied.type, sizeof copied.type, "%s", bf_tensor_type_name(map->type));
+  }
+  bf_operand operand[BF_OPERANDS] = {{0}};
+  if (what->way != STORE)
+    operand[BF_OPERAND_LOADED] = copied;
+  if (what->way != LOAD)
+    operand[BF_OPERAND_STORED] = copied;
+  bf_emu_tell_operands(warp, op, operand);
+}
+
 /* ---- Rows of bytes ---- */
 
 static bool start_linear(bf_emu_warp *warp, const bf_emu_op *op, unsigned lane) {
@@ -132,6 +156,7 @@ static bool start_linear(bf_emu_warp *warp, const bf_emu_op *op, unsigned lane) 
     job.byte_mask = BF_LANES(const uint16_t, what->byte_mask)[lane] | UINT32_C(1) << 16;
   if (what->way == PREFETCH)
     return true;
+  tell_copy(warp, op, bytes, NULL);
   if (what->way != STORE)
     return send(warp, op, lane, &job);
   uint64_t to = address_of(warp, &what->to, lane);
@@ -180,6 +205,7 @@ static bool start_tensor(bf_emu_warp *warp, const bf_emu_op *op, unsigned lane) 
     return false;
   if (what->way == PREFETCH)
     return true;
+  tell_copy(warp, op, job.bytes, &job.box.map);
   if (what->way != STORE)
     return send(warp, op, lane, &job);
   uint64_t from = address_of(warp, &what->from, lane);

@@ -99,6 +99,8 @@ int bf_costs_add_line(bf_costs *costs, bf_costs_kernel *kernel, const bf_costs_l
   line->waited_cycles += more->waited_cycles;
   line->uncounted += more->uncounted;
   line->estimated |= more->estimated;
+  for (unsigned i = 0; i < BF_OPERANDS; i++)
+    bf_operand_add(&line->operand[i], &more->operand[i]);
   kernel->accesses += more->accesses;
   kernel->wavefronts += more->wavefronts;
   kernel->ideal += more->ideal;
@@ -179,7 +181,15 @@ bf_costs_line bf_costs_line_of_row(const bf_emu_site *site, const bf_profile_row
   line.estimated = row->estimated;
   line.has_access = row->worst > 0;
   line.access = row->worst_access;
+  memcpy(line.operand, row->operand, sizeof line.operand);
   return line;
+}
+
+bool bf_costs_line_is_used(const bf_costs_line *line) {
+  bool is_used = line->accesses || line->uncounted;
+  for (unsigned i = 0; i < BF_OPERANDS; i++)
+    is_used |= line->operand[i].times != 0;
+  return is_used;
 }
 
 int bf_costs_add_launch(bf_costs *costs, const bf_emu_kernel *kernel, const bf_profile *profile,
@@ -195,7 +205,7 @@ int bf_costs_add_launch(bf_costs *costs, const bf_emu_kernel *kernel, const bf_p
     bf_profile_row row = bf_profile_get(profile, i);
     bf_emu_site site = bf_emu_kernel_site(kernel, i);
     bf_costs_line line = bf_costs_line_of_row(&site, &row);
-    if (row.executions)
+    if (bf_costs_line_is_used(&line))
       BF_TRY(bf_costs_add_line(costs, to, &line, diagnostic));
   }
   return bf_costs_add_accesses(to, bf_profile_accesses(profile), diagnostic);

@@ -22,6 +22,7 @@ typedef struct bf_costs_line {
   const char *inlined_further; /* the calls around that, "b.cuh:21, inlined at c.cu:5", or NULL */
   /* Of kernels that are sampled: between these conflicts are, in 95 of 100 cases. */
   uint64_t conflicts_low, conflicts_high;
+  bf_operand_sum operand[BF_OPERANDS]; /* wavefronts of matrices are in those above, too */
 } bf_costs_line;
 
 /* The launches of a kernel with one hash. */
@@ -76,6 +77,18 @@ int bf_costs_add_launch(bf_costs *costs, const bf_emu_kernel *kernel, const bf_p
 bf_costs_line bf_costs_line_of(const bf_emu_site *site);
 /* What a row of a profile has cost, for a site. */
 bf_costs_line bf_costs_line_of_row(const bf_emu_site *site, const bf_profile_row *row);
+/* Whether anything happened there. */
+bool bf_costs_line_is_used(const bf_costs_line *line);
+
+/* Adds more of the same kind. */
+void bf_operand_add(bf_operand_sum *sum, const bf_operand_sum *more);
+/* "wgmma A 64x16 f16, swizzle 128", "tensor load 64x64 bf16"; its word alone: "wgmma A". */
+void bf_operand_describe(bf_operand_kind kind, const bf_operand_sum *sum, bf_text *text);
+const char *bf_operand_name(bf_operand_kind kind);
+/* The operands of a line as one word of text, empty without any; false: it is no such text. */
+void bf_operands_write(const bf_operand_sum operand[BF_OPERANDS], bf_text *text);
+bool bf_operands_read(const char *text, bf_operand_sum operand[BF_OPERANDS]);
+
 /* Kernels and lines by conflicts, most first, then by name and line. */
 void bf_costs_sort(bf_costs *costs);
 void bf_costs_free(bf_costs *costs);

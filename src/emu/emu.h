@@ -172,6 +172,24 @@ bf_emu_site bf_emu_kernel_site(const bf_emu_kernel *kernel, unsigned index);
 
 /* ---- Access events ---- */
 
+/* What the hardware reads or writes in shared memory by itself. */
+typedef enum bf_operand_kind {
+  BF_OPERAND_A, /* matrices of wgmma */
+  BF_OPERAND_B,
+  BF_OPERAND_LOADED, /* bulk and tensor copies into shared memory, */
+  BF_OPERAND_STORED, /* and out of it */
+  BF_OPERANDS
+} bf_operand_kind;
+
+/* One of them: a matrix of rows x columns elements, or a box of such rows. */
+typedef struct bf_operand {
+  uint32_t rows, columns;
+  uint32_t bytes;
+  uint16_t swizzle_bytes; /* 0: none */
+  bool is_turned;         /* MN-major */
+  char type[8];           /* "f16"; "" is bytes */
+} bf_operand;
+
 /* What one warp does in one instruction. op, width_bytes, mask and address are as in bf_access; for
  * shared memory addresses count from the start of the block's shared memory. Addresses of lanes
  * outside mask mean nothing. */
@@ -188,8 +206,8 @@ typedef struct bf_emu_event {
   const uint32_t *shared_address; /* 32 lanes; NULL for global memory */
   const uint64_t
       *global_address;    /* 32 lanes; for shared memory: where cp.async copies from, or NULL */
-  bool is_cached;         /* cp.async through the first-level cache */
-  uint32_t operand_bytes; /* of matrices; else 0 */
+  bool is_cached;            /* cp.async through the first-level cache */
+  const bf_operand *operand; /* by kind, those with bytes; NULL but for operands */
 } bf_emu_event;
 
 /* Called from several threads at once, never at once with the same worker. */
@@ -201,8 +219,9 @@ typedef struct bf_emu_observer {
   bool as_merged;
   /* Told of every shared access as written too, before what it is merged into; NULL: not. */
   void (*written)(void *context, const bf_emu_event *event);
-  /* Told of matrices that wgmma reads from shared memory, once for the four warps of a group; NULL:
-   * not. The bytes stand in the event, which has no addresses. */
+  /* Told of matrices that wgmma reads from shared memory, once for the four warps of a group, and
+   * of bulk and tensor copies; NULL: not. What they are stands in the event, which has no
+   * addresses. */
   void (*operands)(void *context, const bf_emu_event *event);
 } bf_emu_observer;
 
@@ -317,6 +336,14 @@ int bf_emu_run(bf_emu *emu, const bf_emu_launch *launch, bf_emu_result *result,
  * access. */
 typedef struct bf_profile bf_profile;
 
+/* What the hardware has read or written by itself, summed. */
+typedef struct bf_operand_sum {
+  bf_operand what; /* the last one; bytes: of one */
+  bool varies;     /* others had another shape, type or swizzle */
+  uint64_t times, bytes;
+  uint64_t wavefronts; /* none of them conflicts (tests/data/h200/README.md) */
+} bf_operand_sum;
+
 /* What a site has cost, summed over all its executions. */
 typedef struct bf_profile_row {
   uint64_t executions; /* accesses: warp instructions with at least one lane */
@@ -330,6 +357,7 @@ typedef struct bf_profile_row {
   bool estimated;
   uint64_t failed;        /* accesses that the machine cannot make, not counted above */
   bf_access worst_access; /* one that cost so much; with worst > 0 */
+  bf_operand_sum operand[BF_OPERANDS];
 } bf_profile_row;
 
 /* machine and hash (NULL: none) are borrowed. workers: as many as launches will have (0: one per

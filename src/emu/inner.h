@@ -147,6 +147,7 @@ typedef bool (*bf_emu_select)(bf_emu_decoder *decoder, const bf_ptx_instruction 
   X(atomic)                                                                                        \
   X(warp)                                                                                          \
   X(matrix)                                                                                        \
+  X(wmma)                                                                                          \
   X(texture)                                                                                       \
   X(async)                                                                                         \
   X(wgmma)
@@ -424,6 +425,9 @@ void bf_emu_tell_shared(bf_emu_warp *warp, const bf_emu_op *op, bf_op kind, unsi
                         uint32_t mask, const uint32_t *address);
 void bf_emu_tell_global(bf_emu_warp *warp, const bf_emu_op *op, bf_op kind, unsigned width_bytes,
                         uint32_t mask, const uint64_t *address);
+/* Tells it of what the hardware accesses by itself, by kind; those without bytes are not there. */
+void bf_emu_tell_operands(bf_emu_warp *warp, const bf_emu_op *op,
+                          const bf_operand operand[BF_OPERANDS]);
 
 /* Turns addresses of a space (NONE: generic) into pointers of the host and checks them: bounds,
  * alignment to align_bytes, freed memory, constant memory. Tells the observer (op kind as in

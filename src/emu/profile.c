@@ -1,5 +1,7 @@
 /* The conflict profile: wavefronts per site, counted while a kernel runs. Every worker of the
  * launch has sums of its own; they are added up when asked for. */
+#include "emu/copied.h"
+#include "emu/costs.h"
 #include "emu/inner.h"
 #include "emu/kept.h"
 
@@ -14,6 +16,7 @@ struct bf_profile {
   const bf_machine *machine;
   const bf_hash *hash;  /* NULL: none */
   bf_counter **counter; /* per worker */
+  bf_copied **copied;   /* per worker */
   unsigned workers, sites;
   bf_profile_row *sum; /* [worker][site] */
   bool is_borrowed;    /* sum is */
@@ -35,7 +38,8 @@ int bf_profile_create(const bf_machine *machine, const bf_hash *hash, const bf_e
   made->sites = bf_emu_kernel_sites(kernel);
   made->sum = calloc((size_t)made->workers * (made->sites ? made->sites : 1), sizeof *made->sum);
   made->counter = calloc(made->workers, sizeof *made->counter);
-  int error = made->sum && made->counter ? BF_OK : bf_no_memory(diagnostic);
+  made->copied = calloc(made->workers, sizeof *made->copied);
+  int error = made->sum && made->counter && made->copied ? BF_OK : bf_no_memory(diagnostic);
   for (unsigned i = 0; i < made->workers && !error; i++)
     error = bf_counter_create(machine, hash, &made->counter[i], diagnostic);
   if (error)
@@ -50,8 +54,11 @@ void bf_profile_free(bf_profile *profile) {
     return;
   for (unsigned i = 0; profile->counter && i < profile->workers; i++)
     bf_counter_free(profile->counter[i]);
+  for (unsigned i = 0; profile->copied && i < profile->workers; i++)
+    bf_copied_free(profile->copied[i]);
   bf_kept_free(profile->kept);
   free(profile->counter);
+  free(profile->copied);
   free(profile->conflicts);
   free(profile->block);
   if (!profile->is_borrowed)
@@ -135,17 +142,26 @@ static bool follows_lanes(const bf_emu_event *event) {
   return follows && (event->mask & 1);
 }
 
-/* What an access costs; of copies by their sources too. */
-static int count_event(const bf_profile *profile, const bf_emu_event *event, bf_count *count) {
-  BF_TRY(bf_counter_count_lanes(profile->counter[event->worker], event->op, event->width_bytes,
-                                event->mask, event->shared_address, count, NULL));
-  if (event->op != BF_OP_CP16 || !event->global_address || follows_lanes(event))
+/* What an access costs, and by what the counter knows it; of copies by their sources too. */
+static int count_event(const bf_profile *profile, const bf_emu_event *event, bf_copied_cost *cost) {
+  bf_counter *counter = profile->counter[event->worker];
+  bool is_copy = event->op == BF_OP_CP16 && event->global_address && event->mask;
+  if (is_copy && bf_copied_find(profile->copied[event->worker], event, cost))
     return BF_OK;
-  bf_access access = {
-      .op = event->op, .width_bytes = event->width_bytes, .mask = event->mask, .count = 1};
-  memcpy(access.address, event->shared_address, BF_EMU_LANES * sizeof *event->shared_address);
-  return bf_memory_count_copy(profile->machine, profile->hash, &access, event->global_address,
-                              event->is_cached, count, NULL);
+  BF_TRY(bf_counter_count_lanes(counter, event->op, event->width_bytes, event->mask,
+                                event->shared_address, &cost->count, NULL));
+  cost->pattern = bf_counter_last(counter);
+  if (!is_copy)
+    return BF_OK;
+  if (!follows_lanes(event)) {
+    bf_access access = {
+        .op = event->op, .width_bytes = event->width_bytes, .mask = event->mask, .count = 1};
+    memcpy(access.address, event->shared_address, BF_EMU_LANES * sizeof *event->shared_address);
+    BF_TRY(bf_memory_count_copy(profile->machine, profile->hash, &access, event->global_address,
+                                event->is_cached, &cost->count, NULL));
+  }
+  bf_copied_keep(&profile->copied[event->worker], event, cost);
+  return BF_OK;
 }
 
 /* Adds one access to the sums of its worker. */
@@ -154,11 +170,12 @@ static void count_access(void *context, const bf_emu_event *event) {
   if (event->space != BF_PTX_SPACE_SHARED || event->worker >= profile->workers)
     return;
   bf_profile_row *row = &profile->sum[(size_t)event->worker * profile->sites + event->site];
-  bf_count count;
-  if (count_event(profile, event, &count) != BF_OK) {
+  bf_copied_cost cost;
+  if (count_event(profile, event, &cost) != BF_OK) {
     row->failed++;
     return;
   }
+  bf_count count = cost.count;
   uint64_t times = profile->sample ? weigh(profile, event, &count) : 1;
   row->executions += times;
   row->wavefronts_load += times * count.wavefronts_load;
@@ -171,18 +188,34 @@ static void count_access(void *context, const bf_emu_event *event) {
   if (wavefronts > row->worst)
     keep_worst(row, event, wavefronts);
   if (profile->kept)
-    bf_kept_add(profile->kept, event, bf_counter_last(profile->counter[event->worker]), times);
+    bf_kept_add(profile->kept, event, cost.pattern, times);
 }
 
-/* Adds the matrices of a wgmma: a wavefront for every row of the memory, in which nothing conflicts
- * whatever the layout is (tests/data/h200/README.md). */
+/* Adds what the hardware accesses by itself. The matrices of wgmma take a wavefront for every row
+ * of the memory, in which nothing conflicts whatever the layout is; copies take none
+ * (tests/data/h200/README.md). */
 static void count_operands(void *context, const bf_emu_event *event) {
   bf_profile *profile = context;
   if (event->worker >= profile->workers)
     return;
   bf_profile_row *row = &profile->sum[(size_t)event->worker * profile->sites + event->site];
-  uint64_t wavefronts = bf_memory_operand_wavefronts(profile->machine, event->operand_bytes);
-  row->executions++;
+  uint64_t times = profile->sample ? profile->sample[event->sample].weight : 1;
+  uint64_t matrix_bytes = event->operand[BF_OPERAND_A].bytes + event->operand[BF_OPERAND_B].bytes;
+  for (unsigned i = 0; i < BF_OPERANDS; i++) {
+    const bf_operand *what = &event->operand[i];
+    bool is_matrix = i == BF_OPERAND_A || i == BF_OPERAND_B;
+    if (what->bytes)
+      bf_operand_add(
+          &row->operand[i],
+          &(bf_operand_sum){.what = *what,
+                            .times = times,
+                            .bytes = times * what->bytes,
+                            .wavefronts = is_matrix ? times * bf_memory_operand_wavefronts(
+                                                                  profile->machine, what->bytes)
+                                                    : 0});
+  }
+  uint64_t wavefronts = times * bf_memory_operand_wavefronts(profile->machine, matrix_bytes);
+  row->executions += matrix_bytes ? times : 0;
   row->wavefronts_load += wavefronts;
   row->ideal += wavefronts;
 }
@@ -255,6 +288,11 @@ static void subtract(bf_profile_row *row, const bf_profile_row *now) {
   row->wavefronts_atomic -= before.wavefronts_atomic;
   row->ideal -= before.ideal;
   row->conflicts -= before.conflicts;
+  for (unsigned i = 0; i < BF_OPERANDS; i++) {
+    row->operand[i].times -= before.operand[i].times;
+    row->operand[i].bytes -= before.operand[i].bytes;
+    row->operand[i].wavefronts -= before.operand[i].wavefronts;
+  }
 }
 
 bool bf_profile_since(const bf_profile *profile, bf_profile_part *start) {
@@ -285,6 +323,8 @@ void bf_profile_repeat(bf_profile *profile, const bf_profile_part *part) {
     row->wavefronts_atomic += part->row[i].wavefronts_atomic;
     row->ideal += part->row[i].ideal;
     row->conflicts += part->row[i].conflicts;
+    for (unsigned j = 0; j < BF_OPERANDS; j++)
+      bf_operand_add(&row->operand[j], &part->row[i].operand[j]);
   }
   for (size_t i = 0; profile->kept && i < part->accesses; i++)
     if (part->count[i])
@@ -302,6 +342,8 @@ bf_profile_row bf_profile_sum(const bf_profile_row *row, unsigned sites, unsigne
     total.ideal += row->ideal;
     total.conflicts += row->conflicts;
     total.estimated |= row->estimated;
+    for (unsigned j = 0; j < BF_OPERANDS; j++)
+      bf_operand_add(&total.operand[j], &row->operand[j]);
     if (row->worst > total.worst) {
       total.worst = row->worst;
       total.op = row->op;

@@ -75,6 +75,20 @@ void bf_emu_tell_global(bf_emu_warp *warp, const bf_emu_op *op, bf_op kind, unsi
   observer->access(observer->context, &event);
 }
 
+void bf_emu_tell_operands(bf_emu_warp *warp, const bf_emu_op *op,
+                          const bf_operand operand[BF_OPERANDS]) {
+  const bf_emu_observer *observer = warp->worker->flight->observer;
+  if (!observer || !observer->operands || warp->block->sample == BF_EMU_UNTOLD)
+    return;
+  observer->operands(observer->context, &(bf_emu_event){.site = op->site,
+                                                        .worker = warp->worker->index,
+                                                        .block = warp->block->index,
+                                                        .warp = warp->index,
+                                                        .sample = warp->block->sample,
+                                                        .space = BF_PTX_SPACE_SHARED,
+                                                        .operand = operand});
+}
+
 /* Whether the range is one of those from *at on, up to which *at moves. */
 static bool is_noted(const bf_emu_touched *touched, const bf_emu_range *range, unsigned *at) {
   unsigned count = __atomic_load_n(&touched->ranges, __ATOMIC_ACQUIRE);

@@ -340,21 +340,30 @@ static bool compute(bf_emu_warp *warp, const bf_emu_op *op, const wgmma *what, b
   return true;
 }
 
+/* An operand in shared memory as observers see it; rows are along M or N. */
+static bf_operand describe(const bf_emu_warp *warp, uint32_t place, bf_ptx_type type, unsigned rows,
+                           unsigned depth, bool is_turned) {
+  bf_emu_descriptor d = bf_emu_descriptor_unpack(BF_LANES(const uint64_t, place)[0]);
+  bf_operand made = {.rows = rows,
+                     .columns = depth,
+                     .bytes = rows * depth * bf_matrix_bits(type) / 8,
+                     .swizzle_bytes = d.mask ? (uint16_t)d.width : 0,
+                     .is_turned = is_turned};
+  snprintf(made.type, sizeof made.type, "%s", bf_ptx_type_name(type));
+  return made;
+}
+
 /* Tells the observer what the four warps read from shared memory. */
 static void tell(bf_emu_warp *warp, const bf_emu_op *op, const wgmma *what) {
-  const bf_emu_observer *observer = warp->worker->flight->observer;
-  if (!observer || !observer->operands)
+  if (!warp->worker->flight->observer)
     return;
-  unsigned b_bytes = what->columns * what->depth * bf_matrix_bits(what->b_type) / 8;
-  bf_emu_event event = {.site = op->site,
-                        .worker = warp->worker->index,
-                        .block = warp->block->index,
-                        .warp = warp->index,
-                        .space = BF_PTX_SPACE_SHARED,
-                        .op = BF_OP_LD,
-                        .operand_bytes =
-                            b_bytes + (what->a_in_registers ? 0 : 4 * ROWS * ROW_BYTES)};
-  observer->operands(observer->context, &event);
+  bf_operand operand[BF_OPERANDS] = {{0}};
+  if (!what->a_in_registers)
+    operand[BF_OPERAND_A] =
+        describe(warp, what->a[0], what->a_type, 4 * ROWS, what->kept, what->a_transposed);
+  operand[BF_OPERAND_B] =
+      describe(warp, what->b, what->b_type, what->columns, what->depth, what->b_transposed);
+  bf_emu_tell_operands(warp, op, operand);
 }
 
 static const bf_emu_op *run_product(bf_emu_warp *warp, const bf_emu_op *op) {

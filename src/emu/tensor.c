@@ -18,6 +18,13 @@ unsigned bf_tensor_type_bytes(unsigned type) {
   return type < BF_TENSOR_TYPES ? bytes[type] : 0;
 }
 
+const char *bf_tensor_type_name(unsigned type) {
+  static const char names[BF_TENSOR_TYPES][8] = {"u8",   "u16", "u32", "s32",  "u64", "s64",
+                                                 "f16",  "f32", "f64", "bf16", "f32", "tf32",
+                                                 "tf32", "u4",  "u4",  "u6"};
+  return type < BF_TENSOR_TYPES ? names[type] : "";
+}
+
 unsigned bf_tensor_swizzle_bytes(unsigned swizzle) {
   static const unsigned char bytes[BF_TENSOR_SWIZZLES] = {0, 32, 64, 128, 128, 128, 128};
   return swizzle < BF_TENSOR_SWIZZLES ? bytes[swizzle] : 0;

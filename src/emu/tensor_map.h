@@ -60,6 +60,8 @@ typedef struct bf_tensor_map {
 
 /* Bytes of an element; of packed types those of 16 elements. */
 unsigned bf_tensor_type_bytes(unsigned type);
+/* "f16". */
+const char *bf_tensor_type_name(unsigned type);
 /* The most bytes that a row of a box may have with a swizzle; 0: any. */
 unsigned bf_tensor_swizzle_bytes(unsigned swizzle);
 /* Where the byte at an address of shared memory goes: the swizzle exchanges address bits. */

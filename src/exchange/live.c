@@ -219,7 +219,8 @@ static int read_site(reading *r, bf_rows *rows, bf_diagnostic *diagnostic) {
   line.access.site = NULL;
   line.access.count = 1;
   line.has_access &= bf_access_check(&line.access, &r->limits, &fault, NULL) == BF_OK;
-  return line.accesses ? bf_costs_add_line(r->costs, r->kernel, &line, diagnostic) : BF_OK;
+  return bf_costs_line_is_used(&line) ? bf_costs_add_line(r->costs, r->kernel, &line, diagnostic)
+                                      : BF_OK;
 }
 
 static int take(void *context, bf_rows *rows, bf_diagnostic *diagnostic) {

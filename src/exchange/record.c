@@ -6,7 +6,7 @@
 
 /* ---- Rows ---- */
 
-static const bf_rows_form form = {"record", 4};
+static const bf_rows_form form = {"record", 5};
 
 static const bf_field kernel_fields[] = {
     BF_FIELD(bf_costs_kernel, name),
@@ -32,7 +32,8 @@ static const bf_row row_of_kernel = BF_ROW("kernel", kernel_fields);
 /* A line of a kernel. Its costs come first, so that their fields are those of the row. */
 typedef struct line_row {
   bf_costs_line costs;
-  const char *access; /* the worst one; NULL: not known */
+  const char *access;   /* the worst one; NULL: not known */
+  const char *operands; /* bf_operands_write; NULL: none */
 } line_row;
 
 static const bf_field line_fields[] = {
@@ -43,7 +44,7 @@ static const bf_field line_fields[] = {
     BF_FIELD(bf_costs_line, worst),         BF_FIELD(bf_costs_line, waited_cycles),
     BF_FIELD(bf_costs_line, estimated),     BF_FIELD_OR_NULL(bf_costs_line, inlined_file),
     BF_FIELD(bf_costs_line, inlined_line),  BF_FIELD_OR_NULL(bf_costs_line, inlined_further),
-    BF_FIELD_OR_NULL(line_row, access),
+    BF_FIELD_OR_NULL(line_row, access),     BF_FIELD_OR_NULL(line_row, operands),
 };
 static const bf_row row_of_line = BF_ROW("line", line_fields);
 
@@ -58,12 +59,14 @@ static const bf_row row_of_access = BF_ROW("access", access_fields);
 /* ---- Writing ---- */
 
 static void write_line(const bf_costs_line *line, bf_text *text) {
-  bf_text access = {0};
+  bf_text access = {0}, operands = {0};
   if (line->has_access)
     bf_access_text_write(&line->access, &access);
-  bf_row_write(&row_of_line, &(line_row){*line, access.data}, text);
-  text->failed |= access.failed;
+  bf_operands_write(line->operand, &operands);
+  bf_row_write(&row_of_line, &(line_row){*line, access.data, operands.data}, text);
+  text->failed |= access.failed || operands.failed;
   bf_text_free(&access);
+  bf_text_free(&operands);
 }
 
 /* The accesses of a kernel; without conflicts nobody wants to know them. */
@@ -127,6 +130,8 @@ static int read_line(reading *r, bf_rows *rows, bf_diagnostic *diagnostic) {
   BF_TRY(bf_rows_get(rows, &row_of_line, &read, diagnostic));
   if (read.access)
     BF_TRY(bf_access_text_read(rows, read.access, &read.costs.access, diagnostic));
+  if (read.operands && !bf_operands_read(read.operands, read.costs.operand))
+    return bf_rows_fail(rows, diagnostic, "'%.60s' are no operands", read.operands);
   read.costs.has_access =
       read.access && bf_access_check(&read.costs.access, &r->limits, &fault, NULL) == BF_OK;
   return bf_costs_add_line(r->costs, r->kernel, &read.costs, diagnostic);

@@ -10,7 +10,7 @@
  * - Integers of 32 bits are one instruction, ATOMS. Adding the constant 1 to .u32 without using the
  *   result is another, ATOMS.POPC.INC, which .s32 and other constants are not.
  * - exch and cas of 64 bits are one instruction; all other operations of 64 bits are a load of 8
- *   bytes and a loop of ATOMS.CAST.SPIN. add64 stands for all of them.
+ *   bytes and a loop of ATOMS.CAST.SPIN. add64 stands for all of those.
  * - f32 and pairs of halves are a load of 4 bytes and a loop of ATOMS.CAST.SPIN.
  * - Single halves and cas.b16 are a load of the whole word and a loop of ATOMS.CAS: as the pair
  *   that they are part of.
@@ -29,7 +29,10 @@ static bool atomic_kind(const bf_ptx_instruction *instruction, bool is_result_us
   unsigned bytes = bf_ptx_type_bytes(type);
   *width = bytes == 2 ? 4 : bytes;
   if (bytes == 8)
-    *op = type == BF_PTX_F64 ? BF_OP_F64 : BF_OP_ADD64;
+    *op = type == BF_PTX_F64                ? BF_OP_F64
+          : bf_ptx_has(instruction, "cas")  ? BF_OP_CAS64
+          : bf_ptx_has(instruction, "exch") ? BF_OP_EXCH64
+                                            : BF_OP_ADD64;
   else if (bytes == 2 || type == BF_PTX_F16X2 || type == BF_PTX_BF16X2)
     *op = BF_OP_F16X2;
   else if (type == BF_PTX_F32)

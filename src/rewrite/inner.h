@@ -279,6 +279,31 @@ int bf_rewrite_code_make(const bf_rewrite_plan *plan, const bf_rewrite_function 
  * exhausted. (alignment.c) */
 uint64_t *bf_rewrite_zeros(const bf_rewrite_plan *plan, const bf_rewrite_kernel_plan *kernel,
                            const bf_rewrite_function *function);
+enum { BF_REWRITE_PARTS = 4 };
+
+/* number + the sum of registers, each so many times, modulo 2^32; without parts nothing is known.
+ */
+typedef struct bf_rewrite_sum {
+  unsigned parts;
+  struct {
+    uint32_t of, times;
+  } part[BF_REWRITE_PARTS];
+  uint32_t number;
+} bf_rewrite_sum;
+
+/* Per register of the function. NULL when memory is exhausted. (sums.c) */
+bf_rewrite_sum *bf_rewrite_sums(const bf_ptx_function *function, bf_arena *arena);
+
+/* The lowest bits of a register where they are always the same. */
+typedef struct bf_rewrite_rest {
+  unsigned bits; /* how many */
+  uint64_t value;
+} bf_rewrite_rest;
+
+/* Per register of the function, by what bf_rewrite_zeros says of it. NULL when memory is exhausted.
+ * (rest.c) */
+bf_rewrite_rest *bf_rewrite_rests(const bf_rewrite_plan *plan, const bf_rewrite_kernel_plan *kernel,
+                                  const bf_rewrite_function *function, const uint64_t *zeros);
 /* Whether a type is one of whole numbers or bits, of 32 or 64 bits. */
 bool bf_rewrite_is_whole_number(bf_ptx_type type);
 /* How many of the lowest bits are in a mask, at most 63. */

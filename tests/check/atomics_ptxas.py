@@ -28,7 +28,9 @@ SHAPES = {
     "redf 4": {"LDS 4, ATOMS.CAST.SPIN 4, loop"},
     "f16x2 4": {"LDS 4, ATOMS.CAST.SPIN 4, loop", "LDS 4, ATOMS.CAS 4, loop"},
     "f64 8": {"LDS 8, ATOMS.CAST.SPIN 8, loop"},
-    "add64 8": {"LDS 8, ATOMS.CAST.SPIN 8, loop", "ATOMS.EXCH 8", "ATOMS.CAS 8"},
+    "add64 8": {"LDS 8, ATOMS.CAST.SPIN 8, loop"},
+    "exch64 8": {"ATOMS.EXCH 8"},
+    "cas64 8": {"ATOMS.CAS 8"},
     "none": {"ATOMS.EXCH 16", "ATOMS.CAS 16"},
 }
 

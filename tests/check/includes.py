@@ -28,6 +28,7 @@ RULES = {
     "sim": core + ["ptx", "emu"],
     "source": core + ["search", "ptx", "analyze"],
     "tune": core + ["search", "ptx", "analyze", "rewrite", "verify", "emu", "sim", "exchange", "process"],
+    "scan": core + ["ptx", "analyze", "source", "rewrite", "tune", "exchange", "process", "report", "layout", "search"],
     "exchange": core + ["ptx", "emu"],
     "report": core + ["layout", "search"],
     "process": ["base", "exchange"],

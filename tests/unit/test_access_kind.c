@@ -73,7 +73,8 @@ static void test_atomics(void **state) {
   expect("red.shared.add.f32 [s], %f1;", false, "redf 4");
   expect("atom.shared.add.f64 %e0, [s], %e1;", true, "f64 8");
   expect("atom.shared.max.u64 %d0, [s], %d1;", true, "add64 8");
-  expect("atom.shared.exch.b64 %d0, [s], %d1;", true, "add64 8");
+  expect("atom.shared.exch.b64 %d0, [s], %d1;", true, "exch64 8");
+  expect("atom.shared.cas.b64 %d0, [s], %d1, %d2;", true, "cas64 8");
 }
 
 /* Halves are accessed with the word that they are in; of 16 bytes no trace can tell; vectors are

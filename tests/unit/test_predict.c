@@ -164,12 +164,15 @@ static void small_launches_wait_and_large_ones_are_busy(void **state) {
   assert_true(many > 128000 && many < 132000);
 }
 
-/* The prediction must beat its own error. */
+/* The prediction must beat its own error, and less work must be left. */
 static void predictions_must_beat_their_error(void **state) {
   (void)state;
-  bf_comparison c = {{.wavefronts = 1, .predicted_cycles = 1000, .error = 0.05},
-                     {.wavefronts = 9, .predicted_cycles = 950, .error = 0.05}};
+  bf_comparison c = {{.wavefronts = 9, .predicted_cycles = 1000, .error = 0.05},
+                     {.wavefronts = 1, .predicted_cycles = 950, .error = 0.05}};
   assert_true(bf_judge_is_worth(&c));
+  c.after.instructions = 4 * 8; /* as much as the wavefronts that are saved */
+  assert_false(bf_judge_is_worth(&c));
+  c.after.instructions = 0;
   c.after.predicted_cycles = 953;
   assert_false(bf_judge_is_worth(&c));
   c.after.predicted_cycles = 900;
