@@ -19,7 +19,7 @@ flags=(-O2 -std=gnu11 -D_GNU_SOURCE -DBF_API= -DBF_NO_SIMD -fPIC -fvisibility=hi
 $cc -O1 -o "$work/embed" tools/embed.c
 "$work/embed" machines "$work/embedded_machines.c" machines/*.machine
 rooms=(base ptx gf2 hash access memory search rewrite verify analyze)
-predicting=(choose forecast judge padding plans predict propose try work)
+predicting=(choose forecast judge padding plans predict propose traced try work)
 sources=(inject/*.c "$work/embedded_machines.c")
 for room in "${rooms[@]}"; do
   for file in "src/$room"/*.c; do [[ $file == *_avx* ]] || sources+=("$file"); done

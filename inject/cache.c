@@ -27,7 +27,8 @@ enum { PATH_BYTES = 4200, HEX_BYTES = 2 * INJECT_KEY_BYTES + 1, MOST_HEADER_BYTE
 static const bf_field kernel_fields[] = {
     BF_FIELD(inject_kernel, name),         BF_FIELD_OR_NULL(inject_kernel, beside),
     BF_FIELD_OR_NULL(inject_kernel, hash), BF_FIELD_OR_NULL(inject_kernel, reason),
-    BF_FIELD(inject_kernel, rounds),       BF_FIELD(inject_kernel, most_x),
+    BF_FIELD(inject_kernel, rounds),       BF_FIELD(inject_kernel, row_bytes),
+    BF_FIELD(inject_kernel, unused_bytes), BF_FIELD(inject_kernel, most_x),
     BF_FIELD(inject_kernel, most_y),       BF_FIELD(inject_kernel, most_z),
 };
 static const bf_row row_of_kernel = BF_ROW("kernel", kernel_fields);

@@ -13,6 +13,7 @@
 #include "inject.h"
 
 #include "lock.h"
+#include "rewrite/rewrite.h"
 
 #include <pthread.h>
 #include <stdarg.h>
@@ -72,10 +73,11 @@ struct inject_subject *inject_subject_at(struct inject_subject *first, size_t in
 }
 
 unsigned inject_round(const inject_kernel *kernel, unsigned bytes) {
-  unsigned over = bytes % INJECT_ROW_BYTES;
-  return kernel->rounds && over && bytes <= UINT32_MAX - INJECT_ROW_BYTES
-             ? bytes - over + INJECT_ROW_BYTES
-             : bytes;
+  uint64_t larger = bf_rewrite_dynamic_bytes(bytes, kernel->row_bytes, kernel->unused_bytes);
+  uint64_t over = larger % INJECT_ROW_BYTES;
+  if (kernel->rounds && over)
+    larger += INJECT_ROW_BYTES - over;
+  return larger <= UINT32_MAX ? (unsigned)larger : UINT32_MAX; /* which no GPU has */
 }
 
 uint64_t inject_launch_blocks(const inject_launch *launch) {
@@ -474,7 +476,9 @@ void inject_choose(inject_pair *pair, inject_launch *launch) {
   bool is_beside = found && atomic_load_explicit(&found->is_beside, memory_order_relaxed);
   if (found && found->lesson && !launch->is_node)
     is_beside = take_turn(launch, found, is_beside);
-  if (!is_beside || !can_run_at_once(launch, found))
+  /* A program reads the size of a node's dynamic memory, and may give it back. */
+  bool is_read = launch->is_node && pair->kernel->row_bytes;
+  if (!is_beside || is_read || !can_run_at_once(launch, found))
     return;
   launch->is_beside = true;
   launch->chosen = pair->beside;

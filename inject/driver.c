@@ -317,6 +317,12 @@ static const inject_pair *pair_to_set(int result, const void *handle) {
   return pair && pair->own == handle ? pair : NULL;
 }
 
+/* Whether the second version may be given the value of the first, where the driver does not take
+ * its own: with longer rows of dynamic shared memory it has room then for smaller launches. */
+static bool may_take_same(const inject_pair *pair, int answer) {
+  return answer != CUDA_SUCCESS && pair->kernel->row_bytes;
+}
+
 /* The value of an attribute for the second version. */
 static int value_of(const inject_pair *pair, int attribute, int value) {
   if (attribute != CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES || value <= 0)
@@ -327,20 +333,26 @@ static int value_of(const inject_pair *pair, int attribute, int value) {
 API(cuFuncSetAttribute, void *function, int attribute, int value) {
   int result = REAL(cuFuncSetAttribute, function, attribute, value);
   const inject_pair *pair = pair_to_set(result, function);
-  if (pair)
-    inject_choice_changed(
-        pair, (unsigned)attribute, value,
-        REAL(cuFuncSetAttribute, pair->beside, attribute, value_of(pair, attribute, value)));
+  if (pair) {
+    int answer =
+        REAL(cuFuncSetAttribute, pair->beside, attribute, value_of(pair, attribute, value));
+    if (may_take_same(pair, answer))
+      answer = REAL(cuFuncSetAttribute, pair->beside, attribute, value);
+    inject_choice_changed(pair, (unsigned)attribute, value, answer);
+  }
   return result;
 }
 
 API(cuKernelSetAttribute, int attribute, int value, void *kernel, int device) {
   int result = REAL(cuKernelSetAttribute, attribute, value, kernel, device);
   const inject_pair *pair = pair_to_set(result, kernel);
-  if (pair)
-    inject_choice_changed(pair, (unsigned)attribute, value,
-                          REAL(cuKernelSetAttribute, attribute, value_of(pair, attribute, value),
-                               pair->beside, device));
+  if (pair) {
+    int answer = REAL(cuKernelSetAttribute, attribute, value_of(pair, attribute, value),
+                      pair->beside, device);
+    if (may_take_same(pair, answer))
+      answer = REAL(cuKernelSetAttribute, attribute, value, pair->beside, device);
+    inject_choice_changed(pair, (unsigned)attribute, value, answer);
+  }
   return result;
 }
 

@@ -71,8 +71,9 @@ typedef struct inject_kernel {
   const char *reason; /* why it has none, or NULL */
   bool rounds; /* the second version is launched with whole rows of dynamic memory, as memcheck
                   wants */
-  uint64_t most_x, most_y, most_z; /* the second version is for blocks with no more threads; 0: any
-                                    */
+  uint64_t row_bytes, unused_bytes; /* and with so many bytes more for every row of it; 0: none */
+  uint64_t most_x, most_y, most_z;  /* the second version is for blocks with no more threads; 0: any
+                                     */
 } inject_kernel;
 
 /* PTX after rewriting. */

@@ -1,5 +1,5 @@
 /* Rewriting by the hashes of settings: kernels stay as they are, and hashed ones stand beside them,
- * whose sizes of dynamic shared memory are rounded at launch. */
+ * whose sizes of dynamic shared memory are rounded, and raised for longer rows, at launch. */
 #include "inject.h"
 
 #include "rewrite/listed.h"
@@ -18,6 +18,8 @@ static void describe(const bf_rewrite_kernel *kernel, inject_rewritten *rewritte
                                        .beside = kernel->beside,
                                        .hash = kernel->hash,
                                        .rounds = kernel->has_dynamic_shared,
+                                       .row_bytes = kernel->dynamic_row_bytes,
+                                       .unused_bytes = kernel->dynamic_unused_bytes,
                                        .most_x = kernel->most_block[0],
                                        .most_y = kernel->most_block[1],
                                        .most_z = kernel->most_block[2]},
@@ -55,7 +57,7 @@ static int choose(const bf_ptx_module *module, const char *name, choice *c,
                   bf_diagnostic *diagnostic) {
   bf_machine *machine = NULL;
   BF_TRY(bf_plans_make(module, name, NULL, &c->plans, diagnostic));
-  c->plans.padding_has_room = c->plans.blocks_are_checked = true;
+  c->plans.padding_has_room = c->plans.blocks_are_checked = c->plans.resizes_dynamic = true;
   if (c->plans.examined.was_rewritten)
     return BF_OK;
   for (unsigned i = 0; i < c->plans.count; i++)
@@ -101,8 +103,8 @@ static int take(const bf_rewrite_result *result, inject_rewritten *rewritten,
 /* Rewrites a module with hashes that are named. */
 static int rewrite_named(const inject_settings *settings, const bf_ptx_module *module,
                          bf_rewrite_result *result, bf_diagnostic *diagnostic) {
-  bf_listed listed = {settings->hashes, settings->otherwise, .padding_has_room = true,
-                      .blocks_are_checked = true, .is_beside = true};
+  bf_listed listed = {settings->hashes,           settings->otherwise,     .padding_has_room = true,
+                      .blocks_are_checked = true, .resizes_dynamic = true, .is_beside = true};
   return bf_rewrite_listed(module, &listed, result, diagnostic);
 }
 
@@ -115,6 +117,7 @@ static int process(const inject_settings *settings, const char *name, const bf_p
                                 .hash_of = chosen,
                                 .padding_has_room = true,
                                 .blocks_are_checked = true,
+                                .resizes_dynamic = true,
                                 .is_beside = true};
   int error = BF_OK;
   if (settings->is_auto)

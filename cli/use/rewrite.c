@@ -41,7 +41,8 @@ static const cli_option options[] = {
      "launches have room for static arrays that padding makes larger before dynamic ones"},
     {"launches-checked", CLI_FLAG, offsetof(settings, launches_checked), NULL, NULL,
      "somebody looks at each launch, as bankfold run does: hashes may be for some blocks only, as "
-     "pad:32+1@32x8 is, and auto takes what wins in some launch"},
+     "pad:32+1@32x8 is, dynamic shared memory may have longer rows, and auto takes what wins in "
+     "some launch"},
     {"gpu", CLI_TEXT, offsetof(settings, gpu), "GPU", NULL,
      "auto with --launch: the GPU whose simulated time decides (default " CLI_DEFAULT_GPU
      "); none: wavefronts and instructions decide"},
@@ -190,6 +191,7 @@ static int load(rewriting *work, bf_diagnostic *diagnostic) {
   BF_TRY(load_gpu(s, &work->gpu, diagnostic));
   work->plans.padding_has_room = s->launch || s->dynamic_rounded;
   work->plans.blocks_are_checked = s->launches_checked;
+  work->plans.resizes_dynamic = s->launches_checked && !s->launch;
   work->tune_options = (bf_tune_options){.file = work->file,
                                          .description = s->launch,
                                          .machine = work->machine,

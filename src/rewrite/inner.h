@@ -112,7 +112,7 @@ typedef struct bf_rewrite_plan {
   const bf_ptx_module *module;
   bf_arena *arena;
   bool is_examination; /* no hashes: what would stand in the way of any */
-  bool padding_has_room, blocks_are_checked, joins_logic, is_beside;
+  bool padding_has_room, blocks_are_checked, resizes_dynamic, joins_logic, is_beside;
   unsigned functions; /* with a body */
   bf_rewrite_function *function;
   bf_table function_by_name; /* its number + 1 */

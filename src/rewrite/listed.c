@@ -47,6 +47,7 @@ static int rewrite(const bf_ptx_module *module, asking *a, bf_rewrite_result *re
                                 .hash_of = hash_of,
                                 .padding_has_room = a->listed->padding_has_room,
                                 .blocks_are_checked = a->listed->blocks_are_checked,
+                                .resizes_dynamic = a->listed->resizes_dynamic,
                                 .is_beside = a->listed->is_beside};
   return bf_rewrite(module, &options, result, diagnostic);
 }

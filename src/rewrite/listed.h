@@ -9,7 +9,8 @@
 typedef struct bf_listed {
   const bf_hash_list *hashes; /* or NULL */
   const bf_hash *otherwise;   /* of kernels that hashes does not name, or NULL */
-  bool padding_has_room, is_beside, blocks_are_checked; /* as in bf_rewrite_options */
+  bool padding_has_room, is_beside, blocks_are_checked, resizes_dynamic; /* as in
+                                                                            bf_rewrite_options */
 } bf_listed;
 
 /* The geometry of shared memory on GPUs, for reading hashes: 32 banks of 4 bytes in at most 256

@@ -58,6 +58,13 @@ bf_ptx_variable bf_rewrite_lengthened(const bf_ptx_variable *variable, const bf_
   return longer;
 }
 
+uint64_t bf_rewrite_dynamic_bytes(uint64_t bytes, uint64_t row, uint64_t unused) {
+  enum { STEP = BF_REWRITE_MOST_WIDTH_BYTES };
+  if (!bytes || !row || !unused)
+    return bytes;
+  return (bytes + (bytes - 1) / row * unused + STEP - 1) / STEP * STEP;
+}
+
 /* ---- Numbers ---- */
 
 /* A number of bytes in longer rows. Of a negative one, most of a row is the row before. */
@@ -535,13 +542,15 @@ static void put_node(weaver *w, const node *n, bf_rewrite_code *code, uint64_t *
 }
 
 /* The padding of the array that an instruction accesses in a kernel, or NULL. */
-static const bf_hash *padding_at(const bf_rewrite_kernel_plan *kernel,
+static const bf_hash *padding_at(const bf_rewrite_plan *plan, const bf_rewrite_kernel_plan *kernel,
                                  const bf_rewrite_function *function, uint32_t instruction) {
   bf_rewrite_origin origin = function->origin[instruction];
   if (!bf_rewrite_is_hashed(function, instruction) || origin.first < 0 || origin.second >= 0)
     return NULL;
-  const bf_rewrite_use *use = bf_rewrite_use_of(kernel, (unsigned)origin.first);
-  return use ? use->padding : NULL;
+  for (unsigned i = 0; i < kernel->uses; i++) /* open arrays are one, which the first stands for */
+    if (bf_rewrite_array_of(plan, kernel->use[i].variable) == (unsigned)origin.first)
+      return kernel->use[i].padding;
+  return NULL;
 }
 
 static bool is_same(const bf_hash *a, const bf_hash *b) {
@@ -606,7 +615,7 @@ static bool weave(const bf_rewrite_plan *plan, const bf_rewrite_kernel_plan *ker
   w.node = malloc(MOST_NODES * sizeof *w.node);
   bool done = w.node && list_writes(&w);
   for (uint32_t i = 0; done && i < w.function->instructions; i++)
-    if (is_same(padding_at(kernel, function, i), padding)) {
+    if (is_same(padding_at(plan, kernel, function, i), padding)) {
       const bf_ptx_operand *address =
           &w.function->instruction[i]->operand[function->touch[i].operand];
       if (!is_followed(function, i))
@@ -620,7 +629,7 @@ static bool weave(const bf_rewrite_plan *plan, const bf_rewrite_kernel_plan *ker
     if (w.node[i].has_rows)
       put_node(&w, &w.node[i], code, line);
   for (uint32_t i = 0; done && code && !*line && i < w.function->instructions; i++)
-    if (is_same(padding_at(kernel, function, i), padding))
+    if (is_same(padding_at(plan, kernel, function, i), padding))
       move_access(&w, function, i, code);
   free(w.node);
   return done && !w.failed;
@@ -684,6 +693,8 @@ bool bf_rewrite_pad_code(const bf_rewrite_plan *plan, const bf_rewrite_function 
 static bool suits_others(const bf_rewrite_plan *plan, const bf_rewrite_kernel_plan *kernel,
                          const bf_rewrite_use *use) {
   const bf_rewrite_numbers *users = &plan->users[use->variable];
+  if (!plan->variable[use->variable]->bytes)
+    return true; /* launches have memory of their own */
   for (unsigned n = 0; n < users->count; n++) {
     const bf_rewrite_kernel_plan *other = &plan->kernel[users->item[n]];
     const bf_rewrite_use *own = bf_rewrite_use_of(other, use->variable);
@@ -697,14 +708,34 @@ static bool suits_others(const bf_rewrite_plan *plan, const bf_rewrite_kernel_pl
   return !plan->is_named_outside[use->variable];
 }
 
+/* The same in dynamic shared memory, which launches must be given more of: all of it has the same
+ * rows, as a kernel may name it several times. */
+static bool check_dynamic(bf_rewrite_plan *plan, bf_rewrite_kernel_plan *kernel,
+                          bf_rewrite_kernel *out, const bf_rewrite_use *use) {
+  const bf_ptx_variable *variable = plan->variable[use->variable];
+  if (!plan->resizes_dynamic)
+    return bf_rewrite_add_obstacle(plan, kernel, out, variable->line,
+                                   "rows of dynamic shared memory (%s), of which only who launches "
+                                   "the kernel can give it more: bankfold run does",
+                                   variable->name);
+  for (unsigned i = 0; i < kernel->uses; i++)
+    if (!plan->variable[kernel->use[i].variable]->bytes &&
+        !is_same(kernel->use[i].padding, use->padding))
+      return bf_rewrite_add_obstacle(plan, kernel, out, variable->line,
+                                     "rows of dynamic shared memory (%s), which has another name "
+                                     "and other rows too",
+                                     variable->name);
+  out->dynamic_row_bytes = use->padding->row_words * BF_REWRITE_WORD_BYTES;
+  out->dynamic_unused_bytes = use->padding->pad_words * BF_REWRITE_WORD_BYTES;
+  return true;
+}
+
 /* What stands in the way of longer rows in an array of a kernel. */
 static bool check_use(bf_rewrite_plan *plan, bf_rewrite_kernel_plan *kernel, bf_rewrite_kernel *out,
                       const bf_rewrite_use *use) {
   const bf_ptx_variable *variable = plan->variable[use->variable];
-  if (!variable->bytes)
-    return bf_rewrite_add_obstacle(plan, kernel, out, variable->line,
-                                   "rows of dynamic shared memory (%s), which has no size here",
-                                   variable->name);
+  if (!variable->bytes && !check_dynamic(plan, kernel, out, use))
+    return false;
   if (variable->linkage == BF_PTX_WEAK || variable->linkage == BF_PTX_COMMON ||
       variable->attribute || variable->vector)
     return bf_rewrite_add_obstacle(plan, kernel, out, variable->line,
@@ -729,7 +760,7 @@ static bool check_use(bf_rewrite_plan *plan, bf_rewrite_kernel_plan *kernel, bf_
 /* The same for an access. */
 static bool check_access(bf_rewrite_plan *plan, bf_rewrite_kernel_plan *kernel,
                          bf_rewrite_kernel *out, const bf_rewrite_function *own, uint32_t index) {
-  const bf_hash *padding = padding_at(kernel, own, index);
+  const bf_hash *padding = padding_at(plan, kernel, own, index);
   uint64_t line = own->function->instruction[index]->line;
   if (!padding)
     return true;

@@ -105,6 +105,7 @@ static int choose_hashes(bf_rewrite_plan *plan, const bf_rewrite_options *option
   plan->is_examination = !options;
   plan->padding_has_room = options && options->padding_has_room;
   plan->blocks_are_checked = options && options->blocks_are_checked;
+  plan->resizes_dynamic = options && options->resizes_dynamic;
   plan->joins_logic = options && options->joins_logic;
   plan->is_beside = options && options->is_beside;
   for (unsigned k = 0; k < plan->kernels; k++) {

@@ -68,6 +68,10 @@ typedef struct bf_rewrite_kernel {
   /* Rewritten, it may be launched in blocks with so many threads in x, y and z; 0: any. */
   uint32_t most_block[3];
   bool has_dynamic_shared;
+  /* Rewritten, it must be launched with `unused` bytes more of dynamic shared memory for every
+   * whole `row` bytes that the original is launched with; 0: it needs none
+   * (bf_rewrite_dynamic_bytes). */
+  uint64_t dynamic_row_bytes, dynamic_unused_bytes;
   unsigned obstacles;
   bf_rewrite_obstacle *obstacle;
 } bf_rewrite_kernel;
@@ -85,6 +89,9 @@ typedef struct bf_rewrite_options {
   /* Whoever launches the kernels holds to most_block of the result, and launches the original in
    * other blocks; without that promise a padding is refused that holds for some blocks only. */
   bool blocks_are_checked;
+  /* Whoever launches the kernels gives them bf_rewrite_dynamic_bytes of dynamic shared memory, or
+   * launches the original; without that promise its rows are not made longer. */
+  bool resizes_dynamic;
   /* Pairs of and and xor are written as one lop3, as the GPU executes them: for counts and
    * simulations. Otherwise it is left to ptxas to join them, because it does not see that an
    * address behind lop3 is aligned, and would no longer merge accesses there. */
@@ -112,6 +119,10 @@ typedef struct bf_rewrite_result {
 int bf_rewrite(const bf_ptx_module *module, const bf_rewrite_options *options,
                bf_rewrite_result *result, bf_diagnostic *diagnostic);
 void bf_rewrite_free(bf_rewrite_result *result);
+
+/* The dynamic shared memory with which a kernel is launched whose rows of `row` bytes have `unused`
+ * more, where the original would have `bytes`. */
+uint64_t bf_rewrite_dynamic_bytes(uint64_t bytes, uint64_t row, uint64_t unused);
 
 /* Whether kernels can be rewritten with a hash: it is row-preserving, or makes rows longer. */
 bool bf_rewrite_takes(const bf_hash *hash);

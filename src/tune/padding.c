@@ -130,8 +130,9 @@ static int list_best(const bf_forecast *forecast, unsigned forecasts, const rows
       bf_hash padding = {.kind = BF_HASH_PAD,
                          .row_words = new.row_bytes / WORD_BYTES,
                          .pad_words = new.pad_bytes / WORD_BYTES};
+      bool is_open = array->variable->bytes == 0;
       if ((k > 2 && new.row_bytes < LEAST_ROWS *new.pad_bytes) || new.row_bytes % grain ||
-          new.row_bytes >= array->variable->bytes ||
+          (new.row_bytes >= array->variable->bytes && !is_open) ||
           array->variable->bytes + bytes > MOST_STATIC_BYTES)
         continue;
       BF_TRY(count(forecast, forecasts, array->name, &padding, &after, &left, diagnostic));
@@ -198,8 +199,11 @@ static int cut_out(const bf_ptx_module *whole, const bf_ptx_function *kernel,
 static int can_have(const bf_ptx_module *module, const char *kernel, const char *array,
                     const bf_hash *padding, bool *is_good, bf_diagnostic *diagnostic) {
   asked own = {kernel, array, padding};
-  bf_rewrite_options options = {
-      .context = &own, .hash_of = asked_hash, .padding_has_room = true, .blocks_are_checked = true};
+  bf_rewrite_options options = {.context = &own,
+                                .hash_of = asked_hash,
+                                .padding_has_room = true,
+                                .blocks_are_checked = true,
+                                .resizes_dynamic = true};
   bf_rewrite_result result = {0};
   BF_TRY(bf_rewrite(module, &options, &result, diagnostic));
   *is_good = result.is_changed;
@@ -293,7 +297,8 @@ static int propose_array(const bf_plans *plans, bf_plan *plan, unsigned index, c
   const bf_rewrite_array *array = &bf_plan_examined(plans, plan)->array[index];
   candidate best[MOST_TRIED];
   unsigned kept = 0;
-  if (array->variable->bytes <= BF_REWRITE_ROW_BYTES || !array->accesses)
+  bool is_open = array->variable->bytes == 0 && plans->resizes_dynamic;
+  if ((array->variable->bytes <= BF_REWRITE_ROW_BYTES && !is_open) || !array->accesses)
     return BF_OK;
   bf_diagnostic why = {.caret = -1};
   int error = list_best(forecast, forecasts, list, array, best, &kept, &why);

@@ -209,6 +209,7 @@ static int propose_sorted(bf_plans *plans, const bf_plans_search *search, bf_wor
   for (unsigned i = 0; i < plans->count; i++) {
     bf_observed accesses = {.written = own[i]};
     BF_TRY(bf_plan_propose(plans, &plans->plan[i], search, &accesses, diagnostic));
+    BF_TRY(bf_padding_propose_traced(plans, &plans->plan[i], search->machine, own[i], diagnostic));
   }
   return BF_OK;
 }
@@ -269,6 +270,7 @@ int bf_plans_rewrite(const bf_plans *plans, bool joins_logic, bf_rewrite_result 
                                 .hash_of = hash_of,
                                 .padding_has_room = plans->padding_has_room,
                                 .blocks_are_checked = plans->blocks_are_checked,
+                                .resizes_dynamic = plans->resizes_dynamic,
                                 .joins_logic = joins_logic};
   return bf_rewrite(plans->module, &options, result, diagnostic);
 }

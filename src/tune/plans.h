@@ -33,10 +33,10 @@ typedef struct bf_plans {
   bf_rewrite_result examined; /* what stands in the way of each kernel, in the order of plan */
   bf_plan *plan;
   unsigned count;
-  bf_table by_name;                          /* plans, by the names of their kernels */
-  bool padding_has_room, blocks_are_checked; /* as in bf_rewrite_options */
-  bf_hash *hash;                             /* of bf_plans_set_hash */
-  bf_hash_list *hashes;                      /* of bf_plans_set_file or _set_text */
+  bf_table by_name; /* plans, by the names of their kernels */
+  bool padding_has_room, blocks_are_checked, resizes_dynamic; /* as in bf_rewrite_options */
+  bf_hash *hash;                                              /* of bf_plans_set_hash */
+  bf_hash_list *hashes; /* of bf_plans_set_file or _set_text */
 } bf_plans;
 
 /* Examines a module and makes a plan without a hash for each kernel. kernel (NULL: all) is the name
@@ -83,6 +83,11 @@ int bf_plan_propose(const bf_plans *plans, bf_plan *plan, const bf_plans_search 
  * the module has one kernel, all are its own. */
 int bf_plans_propose_trace(bf_plans *plans, const bf_plans_search *search, const char *path,
                            bf_diagnostic *diagnostic);
+
+/* Gives an open kernel longer rows where the accesses of a trace gain more by them than by the hash
+ * that it has (traced.c). */
+int bf_padding_propose_traced(bf_plans *plans, bf_plan *plan, const bf_machine *machine,
+                              const bf_workload *accesses, bf_diagnostic *diagnostic);
 
 /* ---- Try and judge ---- */
 

@@ -189,7 +189,8 @@ static int foresee(bf_program_module *module, const bf_machine *machine,
   module->larger = calloc(module->plans.count + 1, sizeof *module->larger);
   int error = module->larger ? bf_plans_make(module->ptx, "PTX", NULL, &plans, diagnostic)
                              : bf_no_memory(diagnostic);
-  plans.padding_has_room = plans.blocks_are_checked = true; /* as run does it */
+  plans.padding_has_room = plans.blocks_are_checked = plans.resizes_dynamic =
+      true; /* as run does */
   for (unsigned i = 0; i < plans.count; i++)
     plans.plan[i].is_asked = is_left(module, i);
   if (!error)

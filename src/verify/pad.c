@@ -23,7 +23,8 @@ const char *bf_verify_pad_hash(const bf_hash *hash, const bf_ptx_variable *varia
   if (!hash->row_words || !hash->pad_words || hash->row_words > BF_PAD_FAR ||
       hash->pad_words > BF_PAD_FAR)
     return "rows or padding of no or too many words";
-  if (!variable->bytes || variable->linkage == BF_PTX_EXTERN || variable->bytes > BF_PAD_FAR)
+  /* Dynamic shared memory has no size here: whoever launches the kernel gives it room. */
+  if ((variable->linkage == BF_PTX_EXTERN && variable->bytes) || variable->bytes > BF_PAD_FAR)
     return "longer rows in memory whose size is not known here";
   return NULL;
 }
@@ -31,6 +32,8 @@ const char *bf_verify_pad_hash(const bf_hash *hash, const bf_ptx_variable *varia
 /* hash NULL: any. */
 const char *bf_verify_pad_variable(const bf_ptx_variable *original,
                                    const bf_ptx_variable *rewritten, const bf_hash *hash) {
+  if (hash && !original->bytes)
+    return bf_verify_variable(original, rewritten, false);
   if (original->space != BF_PTX_SPACE_SHARED || rewritten->space != BF_PTX_SPACE_SHARED ||
       !bf_verify_same_text(original->name, rewritten->name) ||
       original->linkage != rewritten->linkage || original->initialiser || rewritten->initialiser ||

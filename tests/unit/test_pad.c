@@ -543,6 +543,53 @@ static void blocks_are_limited(void **state) {
   }
 }
 
+/* ---- Dynamic shared memory ---- */
+
+static void launches_give_room(void **state) {
+  static const struct {
+    const char *names, *place;
+    bool is_good;
+  } cases[] = {
+      {".extern .shared .align 16 .b8 d[];\n", "d", true},
+      {".extern .shared .align 16 .b8 d[];\n.extern .shared .align 16 .b8 e[];\n", "e", true},
+      {".extern .shared .align 16 .b8 d[];\n", "d+4", false}};
+  bf_hash *hash = hash_from("pad:32+1");
+  (void)state;
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+    for (unsigned beside = 0; beside < 2; beside++) {
+      char text[MOST_TEXT];
+      bf_rewrite_result result;
+      bf_diagnostic diagnostic = {0};
+      snprintf(
+          text, sizeof text,
+          ".version 8.0\n.target sm_90\n.address_size 64\n%s.visible .entry k().reqntid 32, 8\n{\n"
+          ".reg .b32 %%r<8>;\nmov.u32 %%r1, %%tid.x;\nmov.u32 %%r2, %%tid.y;\n"
+          "shl.b32 %%r3, %%r2, 7;\nshl.b32 %%r4, %%r1, 2;\nadd.s32 %%r5, %%r3, %%r4;\n"
+          "mov.u32 %%r6, %s;\nadd.s32 %%r7, %%r5, %%r6;\nst.shared.u32 [%%r7+1024], 1;\nret;\n}\n",
+          cases[i].names, cases[i].place);
+      bf_ptx_module *module = parse(text);
+      bf_rewrite_options options = {
+          .context = hash, .hash_of = same_for_all, .resizes_dynamic = true, .is_beside = beside};
+      assert_int_equal(bf_rewrite(module, &options, &result, &diagnostic), BF_OK);
+      if (result.is_changed != cases[i].is_good)
+        fail_msg("%s: %s", cases[i].place,
+                 result.kernel[0].obstacles ? result.kernel[0].obstacle[0].text : "rewritten");
+      if (result.is_changed) {
+        assert_int_equal(result.kernel[0].dynamic_row_bytes, 128);
+        assert_int_equal(result.kernel[0].dynamic_unused_bytes, 4);
+        assert_non_null(strstr(result.text.data, "+1056]")); /* eight rows on */
+      }
+      bf_rewrite_free(&result);
+      bf_ptx_free(module);
+    }
+  bf_hash_free(hash);
+  assert_int_equal(bf_rewrite_dynamic_bytes(0, 128, 4), 0);
+  assert_int_equal(bf_rewrite_dynamic_bytes(128, 128, 4), 128);
+  assert_int_equal(bf_rewrite_dynamic_bytes(129, 128, 4), 144);
+  assert_int_equal(bf_rewrite_dynamic_bytes(4096, 128, 16), 4096 + 31 * 16);
+  assert_int_equal(bf_rewrite_dynamic_bytes(4096, 0, 0), 4096);
+}
+
 /* ---- What is refused ---- */
 
 static void what_cannot_be_padded_is_refused(void **state) {
@@ -551,7 +598,7 @@ static void what_cannot_be_padded_is_refused(void **state) {
   } cases[] = {
       {".extern .shared .align 16 .b8 d[];\n.visible .entry k()\n{\n.reg .b32 %r<4>;\n"
        "mov.u32 %r1, d;\nst.shared.u32 [%r1], 1;\nret;\n}\n",
-       "rows of dynamic shared memory (d), which has no size here"},
+       "rows of dynamic shared memory (d), of which only who launches the kernel can give it more"},
       {".shared .align 16 .b8 a[4096];\n.visible .entry k()\n{\nst.shared.u32 [a+128], "
        "1;\nret;\n}\n"
        ".visible .entry l()\n{\n.reg .b32 %r<4>;\nmov.u32 %r1, %total_smem_size;\n"
@@ -603,6 +650,7 @@ int main(void) {
       cmocka_unit_test(what_cannot_be_padded_is_refused),
       cmocka_unit_test(more_is_padded),
       cmocka_unit_test(blocks_are_limited),
+      cmocka_unit_test(launches_give_room),
       cmocka_unit_test(the_corpus_is_padded_as_by_hand),
       cmocka_unit_test(originals_stay_beside),
       cmocka_unit_test(faults_are_rejected_or_harmless),
