@@ -7,7 +7,7 @@ before and after, and instructions added per access to shared memory.
 
 Without --hash it does so three times: with a hash for all arrays of all kernels, whether they conflict or not; with what
 `auto`, the default of the product, rewrites; and with what it does in `bankfold run`, where launches are looked at; the
-summary says of each what it is. The other form prints what ptxas makes of different ways to write the same hash. Needs ptxas, and nvcc
+summary says of each what it is, over all kernels and over both halves (speed_table.half, by file and kernel). The other form prints what ptxas makes of different ways to write the same hash. Needs ptxas, and nvcc
 for CUDA sources; bench/cost has some in the style of textbooks and of CUB. An instruction of sm_70 and
 later has 16 bytes; its low 12 bits are the opcode and where operands come from. The codes below were
 read off binaries of kernels that hold one such instruction. NOPs, which only fill up the section, do
@@ -21,6 +21,8 @@ import subprocess
 import sys
 import tempfile
 from pathlib import Path
+
+from speed_table import half
 
 NOP = 0x918
 SHARED = {0x984: "LDS", 0x388: "STS", 0x988: "STS", 0x38C: "ATOMS", 0x38D: "ATOMS", 0x83B: "LDSM",
@@ -144,7 +146,7 @@ CLASSES = (
     ("hash of an address: AND and XOR, one LOP3", r"xor\.b\d+ \t%bf_place\S*, \S+, %bf_term|lop3"),
     ("offset of whole rows: shift, once for an address", r"shr\.u\d+ \t%bf_place"),
     ("offset of whole rows: sum", r"add\.s\d+ \t%bf_term"),
-    ("offset to bits that are 0: XOR", r"xor\.b\d+ \t%bf_place"),
+    ("offset to bits that are known: XOR", r"xor\.b\d+ \t%bf_place"),
     ("other offset: sum", r"(add\.s\d+|mov\.u32) \t%bf_(logical|place)"),
     ("generic address", r"(isspacep\.shared|cvta\S*|selp\.b\d+) \t%bf_"),
 )
@@ -186,6 +188,11 @@ def print_summary(what, everything, classes):
     print(f"\n{what}\n{accesses} accesses: {ptx} PTX and {sass} SASS instructions added "
           f"({sass / max(accesses, 1):.2f} per access), {sum(registers)} registers")
     print_growth("kernels that are rewritten", growth, registers)
+    for own in "AB":
+        chosen = [i for i, row in enumerate(rows) if row[0]["half"] == own]
+        if chosen:
+            print_growth(f"half {own} of these", [growth[i] for i in chosen],
+                         [registers[i] for i in chosen])
     left = len(everything) - len(rows)
     print_growth("all kernels, those that are left alone too", growth + [0.0] * left,
                  registers + [0] * left)
@@ -223,6 +230,7 @@ def print_table(options, what, chosen, folder):
     for source in options.ptx:
         rows, counts = measure(options, chosen, source, folder)
         for kernel, a, b in rows:
+            kernel["half"] = half(f"{Path(source).stem}:{kernel['name']}")
             if b and not options.brief:
                 print_row(source, kernel, a, b)
         everything += rows
