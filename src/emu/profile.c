@@ -1,6 +1,7 @@
 /* The conflict profile: wavefronts per site, counted while a kernel runs. Every worker of the
  * launch has sums of its own; they are added up when asked for. */
 #include "emu/costs.h"
+#include "emu/event_count.h"
 #include "emu/inner.h"
 #include "emu/kept.h"
 
@@ -126,29 +127,6 @@ static void keep_worst(bf_profile_row *row, const bf_emu_event *event, uint32_t 
          BF_EMU_LANES * sizeof *event->shared_address);
 }
 
-/* Whether copies of 16 bytes come past the cache from lines of data, lane by lane: what counters
- * take for granted. */
-static bool follows_lanes(const bf_emu_event *event) {
-  const uint64_t *from = event->global_address;
-  bool follows = !event->is_cached && from[0] % 128 == 0;
-  for (unsigned lane = 1; lane < BF_EMU_LANES && follows; lane++)
-    follows = !(event->mask >> lane & 1) || from[lane] == from[0] + 16 * (uint64_t)lane;
-  return follows && (event->mask & 1);
-}
-
-/* What an access costs; of copies by their sources too. */
-static int count_event(const bf_profile *profile, const bf_emu_event *event, bf_count *count) {
-  BF_TRY(bf_counter_count_lanes(profile->counter[event->worker], event->op, event->width_bytes,
-                                event->mask, event->shared_address, count, NULL));
-  if (event->op != BF_OP_CP16 || !event->global_address || follows_lanes(event))
-    return BF_OK;
-  bf_access access = {
-      .op = event->op, .width_bytes = event->width_bytes, .mask = event->mask, .count = 1};
-  memcpy(access.address, event->shared_address, BF_EMU_LANES * sizeof *event->shared_address);
-  return bf_memory_count_copy(profile->machine, profile->hash, &access, event->global_address,
-                              event->is_cached, count, NULL);
-}
-
 /* Adds one access to the sums of its worker. */
 static void count_access(void *context, const bf_emu_event *event) {
   bf_profile *profile = context;
@@ -156,7 +134,8 @@ static void count_access(void *context, const bf_emu_event *event) {
     return;
   bf_profile_row *row = &profile->sum[(size_t)event->worker * profile->sites + event->site];
   bf_count count;
-  if (count_event(profile, event, &count) != BF_OK) {
+  if (bf_emu_event_count(profile->counter[event->worker], profile->machine, profile->hash, event,
+                         &count) != BF_OK) {
     row->failed++;
     return;
   }
