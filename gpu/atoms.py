@@ -5,7 +5,8 @@ Each row is one launch in which one warp makes one access: atomics of 16, 64 and
 values decide how often they try again, or loads, stores and atomics on the shared memory of the other block of a cluster.
 tests/data/h200/README.md says what the columns mean. Rows are dealt in turn to two files: look at the first while looking
 for a rule, and at the second to judge it. Skipped (status 77) without a Hopper GPU, nvcc or ncu.
-Run as: atoms.py OUTPUT_FOLDER
+--loads: loads of 8 and 16 bytes by some lanes, instead.
+Run as: atoms.py OUTPUT_FOLDER [--loads]
 """
 import csv
 import os
@@ -40,6 +41,9 @@ HALF = "{ .reg .b16 a, b, c, d, e, f; mov.b64 {b, d, e, f}, %2; mov.b64 {c, d, e
 OWN["cas_b16"] = (2, HALF + "atom.shared.cas.b16 a, [%1], c, b; cvt.u64.u16 %0, a; }")
 OWN["add_f16"] = (2, HALF + "atom.shared.add.noftz.f16 a, [%1], b; cvt.u64.u16 %0, a; }")
 OWN["add_bf16"] = (2, HALF + "atom.shared.add.noftz.bf16 a, [%1], b; cvt.u64.u16 %0, a; }")
+
+OWN["ld_8"] = (8, "ld.volatile.shared.b64 %0, [%1];")
+OWN["ld_16"] = (16, "{ .reg .b64 a; ld.volatile.shared.v2.b64 {%0, a}, [%1]; }")
 
 WORDS = "{ .reg .b32 a, b, c, d, e; mov.b64 {b, e}, %2; "
 FAR = {
@@ -150,10 +154,29 @@ def values(rng, size_bits):
     return [5] * LANES
 
 
+def load_rows(rng, count):
+    """Loads of 8 and 16 bytes by some lanes, most of them such that lanes pair up on the same address."""
+    for i in range(count):
+        name = ("ld_8", "ld_16")[i % 2]
+        width, most = OWN[name][0], rng.choice([4, 16, 64, 1024])
+        free = rng.random() < 0.7
+        places = [rng.randrange(most) for _ in range(LANES)]
+        other = rng.choice([1, 2, 2, 3, 4])
+        if free:
+            places = [places[lane & ~other] for lane in range(LANES)]
+        mask = rng.choice([0xFFFFFFFF, rng.randrange(1, 1 << 32), rng.randrange(1, 1 << 32) & rng.randrange(1, 1 << 32) | 1,
+                           1 << rng.randrange(32) | 1 << rng.randrange(32) | 1 << rng.randrange(32)])
+        if rng.random() < 0.2:  # one lane of each pair
+            places, mask = [rng.randrange(most) for _ in range(LANES)], mask & rng.choice([0x55555555, 0x33333333, 0xAAAAAAAA]) or 1
+        yield f"own_{name}", mask, 0, 0, [place * width for place in places], [0] * LANES, [0] * LANES
+
+
 def rows(rng):
     """Name, mask, bits kept of what memory holds, seed, addresses, values, what cas compares with."""
     for prefix, table, each in (("own", OWN, 24), ("far", FAR, 24)):
         for name, (width, _) in table.items():
+            if name.startswith("ld_") and prefix == "own":
+                continue
             for _ in range(each if name != "none" else 2):
                 mask = rng.choice([0xFFFFFFFF, 0xFFFFFFFF, rng.randrange(1, 1 << 32), 0xFFFF, 0xFFFF0000])
                 size = rng.choice([2, 40, 63])
@@ -189,7 +212,7 @@ def main():
         print("no Hopper GPU, nvcc or ncu")
         sys.exit(77)
     output = sys.argv[1]
-    tasks = list(rows(random.Random(2020)))
+    tasks = list(load_rows(random.Random(8), 600)) if "--loads" in sys.argv else list(rows(random.Random(2020)))
     lines = "".join(" ".join(map(str, [name, mask, bits, seed] + at + value + other)) + "\n"
                     for name, mask, bits, seed, at, value, other in tasks)
     counters, others = known_counters()

@@ -304,6 +304,69 @@ static int show_site(run_state *s, const bf_analysis *analysis, const bf_analyze
   return error;
 }
 
+/* ---- Matrices ---- */
+
+static void print_matrix(run_state *s, const bf_analyze_matrix *m, uint64_t a, uint64_t b) {
+  bf_text *text = &s->text;
+  bf_text_addf(text, "  %s:%llu: ", s->file, (unsigned long long)m->line);
+  if (m->source_file)
+    bf_text_addf(text, "(%s:%llu) ", m->source_file, (unsigned long long)m->source_line);
+  bf_text_addf(text, "wgmma: A 64x%u %s%s, B %ux%u %s\n", m->depth, m->a_type,
+               m->a_bytes ? "" : " in registers", m->columns, m->depth, m->b_type);
+  bf_text_addf(text, "    %llu product%s%s: %llu wavefronts of A, %llu of B, no conflicts\n",
+               (unsigned long long)m->times, plural(m->times), m->open_loops ? "" : " per block",
+               (unsigned long long)a, (unsigned long long)b);
+  if (m->open_loops)
+    bf_text_addf(text, "    unknown count: %u loop%s around it, each taken once\n", m->open_loops,
+                 plural(m->open_loops));
+}
+
+static void write_matrix(run_state *s, const bf_analyze_matrix *m, uint64_t a, uint64_t b) {
+  bf_json *json = &s->json;
+  bf_json_begin(json, NULL, '{', false);
+  bf_json_number(json, "line", m->line);
+  bf_json_string(json, "source_file", m->source_file);
+  bf_json_number(json, "source_line", m->source_line);
+  bf_json_number(json, "n", m->columns);
+  bf_json_number(json, "k", m->depth);
+  bf_json_string(json, "a_type", m->a_type);
+  bf_json_string(json, "b_type", m->b_type);
+  bf_json_bool(json, "a_in_registers", m->a_bytes == 0);
+  bf_json_number(json, "products", m->times);
+  bf_json_bool(json, "exact", m->open_loops == 0);
+  bf_json_number(json, "a_wavefronts", a);
+  bf_json_number(json, "b_wavefronts", b);
+  bf_json_number(json, "conflicts", 0);
+  bf_json_end(json, '}');
+}
+
+/* The products of wgmma of a kernel, behind its sites. */
+static int show_matrices(run_state *s, const bf_ptx_module *module, bf_analysis *analysis,
+                         totals *total, bf_diagnostic *diagnostic) {
+  const bf_analyze_matrix *list;
+  size_t count;
+  BF_TRY(bf_analyze_matrices(module, analysis, &list, &count, diagnostic));
+  if (s->settings->common.json) {
+    bf_json_end(&s->json, ']');
+    bf_json_begin(&s->json, "matrices", '[', false);
+  }
+  for (size_t i = 0; i < count; i++) {
+    const bf_analyze_matrix *m = &list[i];
+    uint64_t a = m->times * bf_memory_operand_wavefronts(s->machine, m->a_bytes);
+    uint64_t b = m->times * bf_memory_operand_wavefronts(s->machine, m->b_bytes);
+    if (s->settings->common.json)
+      write_matrix(s, m, a, b);
+    else
+      print_matrix(s, m, a, b);
+    total->sites++;
+    total->exact += m->open_loops == 0;
+    total->accesses += m->times;
+    total->wavefronts += a + b;
+    total->ideal += a + b;
+  }
+  return BF_OK;
+}
+
 /* ---- One kernel ---- */
 
 static void begin_kernel(run_state *s, const bf_analysis *analysis) {
@@ -394,6 +457,8 @@ static int analyze_kernel(run_state *s, const bf_ptx_module *module, const bf_pt
     begin_kernel(s, analysis);
   for (uint32_t i = 0; !error && i < analysis->sites; i++)
     error = show_site(s, analysis, &analysis->site[i], &total, diagnostic);
+  if (!error)
+    error = show_matrices(s, module, analysis, &total, diagnostic);
   if (!error)
     end_kernel(s, analysis, &total);
   s->kernels++;

@@ -14,7 +14,10 @@ void cli_write_operands(const bf_costs_kernel *kernel,
       const bf_operand_sum *sum = &kernel->line[i].operand[j];
       if (!sum->times || count++ >= MOST_SHOWN)
         continue;
-      bf_text_addf(text, "%12s  ", is_matrix(j) ? "matrix" : "copy");
+      bf_text_addf(text, "%12s  ",
+                   is_matrix(j)                 ? "matrix"
+                   : j >= BF_OPERAND_FAR_LOADED ? "other block"
+                                                : "copy");
       place(&kernel->line[i], text);
       bf_text_puts(text, ": ");
       bf_operand_describe((bf_operand_kind)j, sum, text);

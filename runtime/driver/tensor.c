@@ -53,12 +53,12 @@ static uint64_t bytes_of(int type, uint64_t elements) {
   return type >= BF_TENSOR_U4_ALIGN8 ? bytes / 16 : bytes;
 }
 
-/* Whether a row of a box can be: whole 16 bytes, which a swizzle must be able to hold. */
+/* Whether a row of a box can be: whole 16 bytes, which a swizzle must be able to hold but for
+ * slices of an interleaved tensor. The driver takes slices of 32 bytes with any swizzle. */
 static bool check_row(const map_shape *how, uint64_t elements) {
   uint64_t row = bytes_of(how->type, elements);
-  if (how->interleave != NOT_INTERLEAVED)
-    return how->interleave != INTERLEAVED_32 || how->swizzle == BF_TENSOR_SWIZZLE_32;
-  return row % 16 == 0 && (!how->swizzle || row <= bf_tensor_swizzle_bytes((unsigned)how->swizzle));
+  bool fits = !how->swizzle || row <= bf_tensor_swizzle_bytes((unsigned)how->swizzle);
+  return row % 16 == 0 && (fits || how->interleave != NOT_INTERLEAVED);
 }
 
 /* Whether all that maps have in common can be. */
@@ -120,6 +120,15 @@ static bool check_corners(uint32_t rank, const int *corner) {
   return true;
 }
 
+/* Whether there is a pixel between the corners. */
+static bool has_pixels(const map_shape *how, const int *lower, const int *upper) {
+  unsigned first = how->interleave == NOT_INTERLEAVED ? 1 : 0;
+  for (unsigned i = 0; i + 2 < how->rank; i++)
+    if ((int64_t)how->size[first + i] + upper[i] - lower[i] < 1)
+      return false;
+  return true;
+}
+
 API(cuTensorMapEncodeIm2col, void *to, int type, uint32_t rank, void *address, const uint64_t *size,
     const uint64_t *stride, const int *lower, const int *upper, uint32_t channels, uint32_t pixels,
     const uint32_t *step, int interleave, int swizzle, int promotion, int fill) {
@@ -127,7 +136,7 @@ API(cuTensorMapEncodeIm2col, void *to, int type, uint32_t rank, void *address, c
   map_shape how = {type, interleave, swizzle, promotion, fill, rank, address, size, stride, step};
   if (!lower || !upper || !check_shape(to, &how, 3) || !check_corners(rank, lower) ||
       !check_corners(rank, upper) || channels == 0 || channels > MOST_BOX || pixels == 0 ||
-      pixels > MOST_PIXELS || !check_row(&how, channels))
+      pixels > MOST_PIXELS || !check_row(&how, channels) || !has_pixels(&how, lower, upper))
     return CUDA_ERROR_INVALID_VALUE;
   bf_tensor_map map = make_map(&how);
   map.is_im2col = 1;

@@ -120,6 +120,27 @@ int bf_analyze(const bf_ptx_module *module, const bf_ptx_function *kernel,
                bf_diagnostic *diagnostic);
 void bf_analysis_free(bf_analysis *analysis);
 
+/* ---- Matrices ---- */
+
+/* A product of wgmma: how much of its matrices lies in shared memory, and how often a block of
+ * threads executes it (as bf_analyze_executed says). It reads rows of the memory without conflicts,
+ * whatever the descriptors are (tests/data/h200/README.md). */
+typedef struct bf_analyze_matrix {
+  uint32_t instruction; /* in the kernel */
+  uint64_t line;        /* in the PTX */
+  const char *source_file;
+  uint64_t source_line;
+  unsigned columns, depth; /* N and K; M is 64 */
+  const char *a_type, *b_type;
+  uint64_t a_bytes, b_bytes; /* a_bytes 0: A is in registers */
+  uint64_t times;
+  unsigned open_loops;
+} bf_analyze_matrix;
+
+/* The products of a kernel, in the order of instructions; the list is in the analysis' arena. */
+int bf_analyze_matrices(const bf_ptx_module *module, bf_analysis *analysis,
+                        const bf_analyze_matrix **list, size_t *count, bf_diagnostic *diagnostic);
+
 /* ---- What it costs ---- */
 
 /* The accesses of a site, each counted once. Where the offset is unknown, wavefronts and conflicts

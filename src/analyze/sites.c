@@ -323,7 +323,7 @@ static void set_formula(builder *b, bf_expression address) {
 
 /* ---- Sites ---- */
 
-static const char *source_file(const bf_ptx_module *module, uint64_t number) {
+const char *bf_analyze_source_file(const bf_ptx_module *module, uint64_t number) {
   for (const bf_ptx_item *item = module->first; item; item = item->next)
     if (item->kind == BF_PTX_ITEM_FILE && item->file->number == number)
       return item->file->name;
@@ -344,7 +344,7 @@ static void begin_site(builder *b, uint32_t index) {
   b->unknowns = b->explanations = 0;
   *b->site = (bf_analyze_site){.instruction = index, .line = instruction->line};
   if (instruction->location) {
-    b->site->source_file = source_file(b->walk->module, instruction->location->file);
+    b->site->source_file = bf_analyze_source_file(b->walk->module, instruction->location->file);
     b->site->source_line = instruction->location->line;
   }
   b->site->has_op =

@@ -120,6 +120,10 @@ static void tell_copy(bf_emu_warp *warp, const bf_emu_op *op, uint32_t bytes,
   if (map) {
     copied.columns = map->box[0];
     copied.rows = bytes / (map->box[0] * bf_tensor_type_bytes(map->type));
+    if (map->interleave) { /* a row is a slice */
+      copied.columns = (UINT32_C(8) << map->interleave) / bf_tensor_type_bytes(map->type);
+      copied.rows = bytes >> (3 + map->interleave);
+    }
     copied.swizzle_bytes = (uint16_t)bf_tensor_swizzle_bytes(map->swizzle);
     snprintf(copied.type, sizeof copied.type, "%s", bf_tensor_type_name(map->type));
   }

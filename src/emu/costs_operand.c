@@ -4,8 +4,9 @@
 #include <stdio.h>
 #include <string.h>
 
-static const char *const names[BF_OPERANDS] = {"wgmma A", "wgmma B", "copy into", "copy out of"};
-static const char letters[] = "ABLS";
+static const char *const names[BF_OPERANDS] = {"wgmma A",  "wgmma B",   "copy into", "copy out of",
+                                               "far load", "far store", "far atomic"};
+static const char letters[] = "ABLSlsa";
 
 const char *bf_operand_name(bf_operand_kind kind) { return names[kind]; }
 
@@ -29,7 +30,9 @@ void bf_operand_add(bf_operand_sum *sum, const bf_operand_sum *more) {
 void bf_operand_describe(bf_operand_kind kind, const bf_operand_sum *sum, bf_text *text) {
   const bf_operand *what = &sum->what;
   bf_text_puts(text, names[kind]);
-  if (what->type[0])
+  if (kind >= BF_OPERAND_FAR_LOADED)
+    bf_text_addf(text, " of %u bytes by %u lanes", what->columns, what->rows);
+  else if (what->type[0])
     bf_text_addf(text, " %ux%u %s", what->rows, what->columns, what->type);
   else
     bf_text_addf(text, " %u bytes", what->bytes);

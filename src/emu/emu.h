@@ -178,10 +178,15 @@ typedef enum bf_operand_kind {
   BF_OPERAND_B,
   BF_OPERAND_LOADED, /* bulk and tensor copies into shared memory, */
   BF_OPERAND_STORED, /* and out of it */
+  /* Accesses to other blocks of the cluster, which no bank of the own block serves. */
+  BF_OPERAND_FAR_LOADED,
+  BF_OPERAND_FAR_STORED,
+  BF_OPERAND_FAR_ATOMIC,
   BF_OPERANDS
 } bf_operand_kind;
 
-/* One of them: a matrix of rows x columns elements, or a box of such rows. */
+/* One of them: a matrix of rows x columns elements, or a box of such rows; of accesses to other
+ * blocks, lanes and bytes of each, and the bytes are those of the sectors that travel. */
 typedef struct bf_operand {
   uint32_t rows, columns;
   uint32_t bytes;
@@ -205,7 +210,7 @@ typedef struct bf_emu_event {
   uint32_t mask;
   const uint32_t *shared_address; /* 32 lanes; NULL for global memory */
   const uint64_t
-      *global_address;    /* 32 lanes; for shared memory: where cp.async copies from, or NULL */
+      *global_address;       /* 32 lanes; for shared memory: where cp.async copies from, or NULL */
   bool is_cached;            /* cp.async through the first-level cache */
   const bf_operand *operand; /* by kind, those with bytes; NULL but for operands */
 } bf_emu_event;

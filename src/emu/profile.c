@@ -2,6 +2,7 @@
  * launch has sums of its own; they are added up when asked for. */
 #include "emu/copied.h"
 #include "emu/costs.h"
+#include "emu/event_count.h"
 #include "emu/inner.h"
 #include "emu/kept.h"
 
@@ -132,35 +133,16 @@ static void keep_worst(bf_profile_row *row, const bf_emu_event *event, uint32_t 
          BF_EMU_LANES * sizeof *event->shared_address);
 }
 
-/* Whether copies of 16 bytes come past the cache from lines of data, lane by lane: what counters
- * take for granted. */
-static bool follows_lanes(const bf_emu_event *event) {
-  const uint64_t *from = event->global_address;
-  bool follows = !event->is_cached && from[0] % 128 == 0;
-  for (unsigned lane = 1; lane < BF_EMU_LANES && follows; lane++)
-    follows = !(event->mask >> lane & 1) || from[lane] == from[0] + 16 * (uint64_t)lane;
-  return follows && (event->mask & 1);
-}
-
-/* What an access costs, and by what the counter knows it; of copies by their sources too. */
+/* What an access costs, and by what the counter knows it; that of copies is remembered. */
 static int count_event(const bf_profile *profile, const bf_emu_event *event, bf_copied_cost *cost) {
   bf_counter *counter = profile->counter[event->worker];
   bool is_copy = event->op == BF_OP_CP16 && event->global_address && event->mask;
   if (is_copy && bf_copied_find(profile->copied[event->worker], event, cost))
     return BF_OK;
-  BF_TRY(bf_counter_count_lanes(counter, event->op, event->width_bytes, event->mask,
-                                event->shared_address, &cost->count, NULL));
+  BF_TRY(bf_emu_event_count(counter, profile->machine, profile->hash, event, &cost->count));
   cost->pattern = bf_counter_last(counter);
-  if (!is_copy)
-    return BF_OK;
-  if (!follows_lanes(event)) {
-    bf_access access = {
-        .op = event->op, .width_bytes = event->width_bytes, .mask = event->mask, .count = 1};
-    memcpy(access.address, event->shared_address, BF_EMU_LANES * sizeof *event->shared_address);
-    BF_TRY(bf_memory_count_copy(profile->machine, profile->hash, &access, event->global_address,
-                                event->is_cached, &cost->count, NULL));
-  }
-  bf_copied_keep(&profile->copied[event->worker], event, cost);
+  if (is_copy)
+    bf_copied_keep(&profile->copied[event->worker], event, cost);
   return BF_OK;
 }
 

@@ -3,6 +3,7 @@
 #include "emu/device.h"
 #include "emu/race.h"
 #include "emu/shadow.h"
+#include "memory/far.h"
 
 /* Calls one of the observer's functions with a shared access. */
 static void tell_shared(bf_emu_warp *warp, const bf_emu_op *op, bf_op kind, unsigned width_bytes,
@@ -225,11 +226,27 @@ static void tell(bf_emu_warp *warp, const bf_emu_op *op, bf_op kind, unsigned wi
   bf_emu_tell_global(warp, op, kind, width_bytes, global, inside);
 }
 
+/* Tells of the lanes that access other blocks; addresses have the number of the block above. */
+static void tell_far(bf_emu_warp *warp, const bf_emu_op *op, bf_op kind, unsigned width_bytes,
+                     uint32_t mask, const uint64_t *address) {
+  if (!mask || !warp->worker->flight->observer)
+    return;
+  bf_side side = bf_op_side(kind);
+  bf_operand operand[BF_OPERANDS] = {{0}};
+  operand[side == BF_SIDE_LOAD    ? BF_OPERAND_FAR_LOADED
+          : side == BF_SIDE_STORE ? BF_OPERAND_FAR_STORED
+                                  : BF_OPERAND_FAR_ATOMIC] =
+      (bf_operand){.rows = (uint32_t)__builtin_popcount(mask),
+                   .columns = width_bytes,
+                   .bytes = 32 * bf_memory_far_sectors(side, mask, address)};
+  bf_emu_tell_operands(warp, op, operand);
+}
+
 bool bf_emu_reach(bf_emu_warp *warp, const bf_emu_op *op, bf_ptx_space space, bf_op kind,
                   unsigned width_bytes, unsigned align_bytes, unsigned told_bytes, bool is_write,
                   uint32_t mask, const uint64_t *address, uint8_t **pointer) {
   uint64_t inside[BF_EMU_LANES] = {0};
-  uint32_t shared = 0, global = 0;
+  uint32_t shared = 0, global = 0, far = 0;
   BF_EACH_LANE(mask, lane) {
     bf_ptx_space own = space;
     inside[lane] = address[lane];
@@ -254,6 +271,7 @@ bool bf_emu_reach(bf_emu_warp *warp, const bf_emu_op *op, bf_ptx_space space, bf
         own == BF_PTX_SPACE_SHARED && (inside[lane] >> BF_EMU_RANK_SHIFT == 0 ||
                                        !is_remote(warp, &inside[lane], width_bytes, is_write));
     shared |= (uint32_t)is_own << lane;
+    far |= (uint32_t)(own == BF_PTX_SPACE_SHARED && !is_own) << lane;
     global |= (uint32_t)(own == BF_PTX_SPACE_GLOBAL) << lane;
   }
   if (shared && warp->block->shadow &&
@@ -263,6 +281,7 @@ bool bf_emu_reach(bf_emu_warp *warp, const bf_emu_op *op, bf_ptx_space space, bf
       !bf_race_access(warp, op, kind, width_bytes, is_write, shared, global, inside))
     return false;
   tell(warp, op, kind, width_bytes, told_bytes, shared, global, inside);
+  tell_far(warp, op, kind, width_bytes, far, inside);
   return true;
 }
 

@@ -3,7 +3,13 @@
  * A box is made of rows: of a tile, the elements along the first dimension; of im2col, the channels
  * of a pixel. Rows follow each other in shared memory. A row is copied by pieces of 16 bytes, which
  * the swizzle puts somewhere else in the same 128 bytes; elements outside the tensor are filled
- * when they are loaded, and left out when they are stored. */
+ * when they are loaded, and left out when they are stored.
+ *
+ * Of an interleaved tensor (NC/8DHWC8) an element is a slice of 16 or 32 bytes of channels,
+ * whatever the type is: the first dimensions are those of space, W first, the last but one counts
+ * slices and the last images. A box has one slice, whatever its size along them says; its rows are
+ * as wide as they are, and the first dimension has steps, too. Seen on an H200
+ * (tests/data/h200/boxes.txt). */
 #include "emu/tensor.h"
 
 #include "emu/half.h"
@@ -56,29 +62,56 @@ static bf_ptx_type reduced_type(unsigned type) {
 
 /* ---- Shapes ---- */
 
-/* Elements that a box copies along a dimension. The first has no steps. */
+/* Bytes of what the first dimension counts: elements, or slices of an interleaved tensor. */
+static uint32_t unit_of(const bf_tensor_map *map) {
+  return map->interleave ? UINT32_C(8) << map->interleave : bf_tensor_type_bytes(map->type);
+}
+
+/* From element to element that is copied; the first dimension has steps in slices only. */
+static uint32_t step_of(const bf_tensor_map *map, unsigned dimension) {
+  bool has_steps = dimension || map->interleave;
+  return has_steps && map->step[dimension] ? map->step[dimension] : 1;
+}
+
+/* Elements that a box copies along a dimension. */
 static uint32_t extent(const bf_tensor_map *map, unsigned dimension) {
-  uint32_t step = dimension && map->step[dimension] ? map->step[dimension] : 1;
+  uint32_t step = step_of(map, dimension);
+  if (map->interleave && dimension + 2u == map->rank)
+    return 1;
   return (map->box[dimension] + step - 1) / step;
 }
 
+/* What a row of the box has of them, and how many rows there are. */
+static uint32_t row_units(const bf_tensor_map *map) {
+  if (map->is_im2col)
+    return map->interleave ? 1 : map->box[0];
+  return extent(map, 0);
+}
+
+static uint64_t rows_of(const bf_tensor_map *map) {
+  uint64_t rows = map->is_im2col ? map->box[1] : 1;
+  for (unsigned i = 1; !map->is_im2col && i < map->rank; i++)
+    rows *= extent(map, i);
+  return rows;
+}
+
 uint64_t bf_emu_box_bytes(const bf_tensor_map *map) {
-  uint64_t bytes = bf_tensor_type_bytes(map->type);
-  for (unsigned i = 0; i < (map->is_im2col ? 2u : map->rank); i++)
-    bytes *= map->is_im2col ? map->box[i] : extent(map, i);
-  return bytes;
+  return rows_of(map) * row_units(map) * unit_of(map);
 }
 
 /* Bytes from row to row in shared memory: a swizzle spreads shorter rows to its width, as an H200
- * does. */
+ * does, but for slices. */
 static uint32_t pitch_of(const bf_tensor_map *map) {
-  unsigned width = bf_tensor_swizzle_bytes(map->swizzle);
-  return width ? width : map->box[0] * bf_tensor_type_bytes(map->type);
+  unsigned width = map->interleave ? 0 : bf_tensor_swizzle_bytes(map->swizzle);
+  return width ? width : row_units(map) * unit_of(map);
 }
 
-uint64_t bf_emu_box_span(const bf_tensor_map *map) {
-  uint64_t row_bytes = (uint64_t)map->box[0] * bf_tensor_type_bytes(map->type);
-  return row_bytes ? bf_emu_box_bytes(map) / row_bytes * pitch_of(map) : 0;
+uint64_t bf_emu_box_span(const bf_tensor_map *map) { return rows_of(map) * pitch_of(map); }
+
+/* Dimensions of space of im2col: from *first on. */
+static unsigned space_of(const bf_tensor_map *map, unsigned *first) {
+  *first = map->interleave ? 0 : 1;
+  return map->rank - 2u;
 }
 
 const char *bf_emu_box_check(const bf_emu_box *box, unsigned rank, bool is_im2col) {
@@ -93,18 +126,23 @@ const char *bf_emu_box_check(const bf_emu_box *box, unsigned rank, bool is_im2co
   if (map->is_im2col != is_im2col)
     return is_im2col ? "the tensor map is for tiles, not for im2col"
                      : "the tensor map is for im2col, not for tiles";
-  if (map->interleave)
-    return "interleaved tensors are not supported";
+  if (map->interleave && map->rank < 3)
+    return "an interleaved tensor has three dimensions or more";
   if (map->type >= BF_TENSOR_U4_ALIGN8)
     return "packed elements of less than a byte are not supported";
   for (unsigned i = 0; i < (is_im2col ? 2u : rank); i++)
     if (map->box[i] == 0)
       return "the tensor map has an empty box";
   /* An H200 takes anything else for an illegal instruction. */
-  if ((int64_t)box->at[0] * bf_tensor_type_bytes(map->type) % 16)
+  if ((int64_t)box->at[0] * unit_of(map) % 16)
     return "the first coordinate times the bytes of an element is no multiple of 16";
-  for (unsigned i = 1; is_im2col && i + 1 < rank; i++)
-    if (box->at[i] < map->lower[i - 1] || box->at[i] > (int64_t)map->size[i] + map->upper[i - 1])
+  for (unsigned i = 0; map->interleave && box->is_store && i < rank; i++)
+    if (box->at[i] < 0)
+      return "a store to an interleaved tensor has a coordinate below 0";
+  unsigned first, space = space_of(map, &first);
+  for (unsigned i = 0; is_im2col && i < space; i++)
+    if (box->at[first + i] < map->lower[i] ||
+        box->at[first + i] > (int64_t)map->size[first + i] + map->upper[i])
       return "the first pixel lies outside of the box of pixels that the tensor map has";
   return NULL;
 }
@@ -127,11 +165,13 @@ static bool row_address(const bf_tensor_map *map, const row *line, uint64_t *add
   return true;
 }
 
-/* The elements of a row that lie inside the tensor: from *first up to *end. */
-static void row_inside(const bf_tensor_map *map, const row *line, int64_t elements, int64_t *first,
-                       int64_t *end) {
-  int64_t size = (int64_t)map->size[0] + 1, left = -line->at[0], right = size - line->at[0];
-  *first = left < 0 ? 0 : left > elements ? elements : left;
+/* The elements of a row that lie inside the tensor: from *first up to *end, counted as the row
+ * counts them. */
+static void row_inside(const bf_tensor_map *map, const row *line, int64_t *first, int64_t *end) {
+  int64_t elements = row_units(map), step = map->is_im2col ? 1 : step_of(map, 0);
+  int64_t left = (step - 1 - line->at[0]) / step;
+  int64_t right = ((int64_t)map->size[0] + step - line->at[0]) / step;
+  *first = line->at[0] >= 0 ? 0 : left > elements ? elements : left;
   *end = right < *first ? *first : right > elements ? elements : right;
 }
 
@@ -144,7 +184,7 @@ static void visit_tile(const bf_emu_box *box, visitor visit, void *context) {
   for (uint64_t index = 0;; index++) {
     row line = {.at = {box->at[0]}};
     for (unsigned i = 1; i < map->rank; i++)
-      line.at[i] = (int64_t)box->at[i] + (int64_t)at[i] * (map->step[i] ? map->step[i] : 1);
+      line.at[i] = (int64_t)box->at[i] + (int64_t)at[i] * step_of(map, i);
     visit(box, &line, index, context);
     unsigned i = 1;
     for (; i < map->rank && ++at[i] == extent(map, i); i++)
@@ -158,21 +198,24 @@ static void visit_tile(const bf_emu_box *box, visitor visit, void *context) {
  * along what comes behind it; the last dimension, the images, has no corners. */
 static void visit_pixels(const bf_emu_box *box, visitor visit, void *context) {
   const bf_tensor_map *map = &box->map;
-  int64_t at[BF_TENSOR_DIMENSIONS];
+  unsigned first, space = space_of(map, &first);
+  row at;
   for (unsigned i = 0; i < BF_TENSOR_DIMENSIONS; i++)
-    at[i] = box->at[i];
+    at.at[i] = box->at[i];
   for (uint64_t index = 0; index < map->box[1]; index++) {
-    row line = {.at = {at[0]}};
-    for (unsigned i = 1; i < map->rank; i++)
-      line.at[i] = at[i] + (i + 1 < map->rank ? box->offset[i - 1] : 0);
+    row line = at;
+    for (unsigned i = 0; i < space; i++)
+      line.at[first + i] += box->offset[i];
     visit(box, &line, index, context);
-    for (unsigned i = 1; i < map->rank; i++) {
-      bool is_last = i + 1 == map->rank;
-      at[i] += is_last ? 1 : map->step[i] ? map->step[i] : 1;
-      if (is_last || at[i] <= (int64_t)map->size[i] + map->upper[i - 1])
+    unsigned i = 0;
+    for (; i < space; i++) {
+      int64_t *own = &at.at[first + i];
+      *own += map->step[first + i] ? map->step[first + i] : 1;
+      if (*own <= (int64_t)map->size[first + i] + map->upper[i])
         break;
-      at[i] = map->lower[i - 1];
+      *own = map->lower[i];
     }
+    at.at[map->rank - 1] += i == space;
   }
 }
 
@@ -192,14 +235,14 @@ typedef struct range {
 static void widen(const bf_emu_box *box, const row *line, uint64_t index, void *context) {
   const bf_tensor_map *map = &box->map;
   range *all = context;
-  uint64_t address, bytes = bf_tensor_type_bytes(map->type);
-  int64_t first, end;
+  uint64_t address, bytes = unit_of(map);
+  int64_t first, end, step = map->is_im2col ? 1 : step_of(map, 0);
   (void)index;
-  row_inside(map, line, map->box[0], &first, &end);
+  row_inside(map, line, &first, &end);
   if (first == end || !row_address(map, line, &address))
     return;
-  uint64_t from = address + (uint64_t)(line->at[0] + first) * bytes;
-  uint64_t to = address + (uint64_t)(line->at[0] + end) * bytes;
+  uint64_t from = address + (uint64_t)(line->at[0] + first * step) * bytes;
+  uint64_t to = address + (uint64_t)(line->at[0] + (end - 1) * step + 1) * bytes;
   all->first = from < all->first ? from : all->first;
   all->end = to > all->end ? to : all->end;
 }
@@ -295,6 +338,25 @@ static void move_pieces(const bf_emu_box *box, const move *how, uint32_t start, 
   }
 }
 
+/* A row of slices, element by element. */
+static void move_slices(const bf_emu_box *box, const row *line, uint64_t index, void *context) {
+  const bf_tensor_map *map = &box->map;
+  uint32_t bytes = bf_tensor_type_bytes(map->type), unit = unit_of(map);
+  uint32_t start = (uint32_t)(index * pitch_of(map)), units = row_units(map);
+  int64_t first, end, step = map->is_im2col ? 1 : step_of(map, 0);
+  uint64_t address;
+  row_inside(map, line, &first, &end);
+  if (!row_address(map, line, &address))
+    first = end = 0;
+  for (uint32_t i = 0; i < units; i++)
+    for (uint32_t k = 0; k < unit; k += bytes) {
+      uint64_t from = address + (uint64_t)(line->at[0] + i * step) * unit + k;
+      bool is_inside = i >= first && i < end;
+      move_element(box, context, start + i * unit + k,
+                   is_inside ? (uint8_t *)(uintptr_t)from : NULL);
+    }
+}
+
 static void move_row(const bf_emu_box *box, const row *line, uint64_t index, void *context) {
   const bf_tensor_map *map = &box->map;
   const move *how = context;
@@ -302,7 +364,7 @@ static void move_row(const bf_emu_box *box, const row *line, uint64_t index, voi
   int64_t first, end, elements = map->box[0];
   uint64_t address;
   uint32_t start = (uint32_t)(index * pitch_of(map));
-  row_inside(map, line, elements, &first, &end);
+  row_inside(map, line, &first, &end);
   if (!row_address(map, line, &address))
     first = end = 0;
   address += (uint64_t)line->at[0] * bytes;
@@ -331,5 +393,5 @@ void bf_emu_box_move(const bf_emu_box *box, const bf_emu_reduce *reduce, uint8_t
                      const uint8_t *from) {
   move how = {.reduce = reduce, .to = to, .from = from};
   how.typed = (bf_emu_reduce){reduce->operation, reduced_type(box->map.type)};
-  visit_rows(box, move_row, &how);
+  visit_rows(box, box->map.interleave ? move_slices : move_row, &how);
 }

@@ -2,6 +2,8 @@
  * executing an instruction and seeing what it touched, and loads in flight. */
 #include "sim/sm.h"
 
+#include "emu/event_count.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -82,8 +84,7 @@ static void lock_words(bf_sim_sm *sm, const bf_emu_event *event) {
 static void touch_shared(bf_sim_sm *sm, const bf_emu_event *event) {
   bf_sim_touched *touched = &sm->touched;
   bf_count count = {0};
-  int error = bf_counter_count_lanes(sm->counter, event->op, event->width_bytes, event->mask,
-                                     event->shared_address, &count, NULL);
+  int error = bf_emu_event_count(sm->counter, sm->gpu->machine, sm->settings->hash, event, &count);
   if (error) /* the machine has no such operation: it takes a turn like any other */
     count = (bf_count){.wavefronts_load = 1, .ideal = 1};
   uint32_t wavefronts = (uint32_t)bf_count_wavefronts(&count);

@@ -81,6 +81,11 @@ static uint64_t count_row(const row *from) {
     counted = bf_profile_get(profile, i);
   assert_int_equal(counted.executions, 1);
   assert_int_equal(counted.conflicts, 0);
+  const bf_operand_sum *a = &counted.operand[BF_OPERAND_A], *b = &counted.operand[BF_OPERAND_B];
+  assert_int_equal(a->wavefronts + b->wavefronts, counted.wavefronts);
+  assert_int_equal(b->times, 1);
+  assert_int_equal(a->bytes, a->times * 64 * 32);
+  assert_int_equal(b->bytes, b->what.rows * 32);
   bf_profile_free(profile);
   bf_machine_free(machine);
   bed_close(&at);

@@ -140,7 +140,7 @@ static void refused_everything(const bed *own, reader *read, const bf_text *good
                                         "{\"kernels\": []}\n",
                                         "bankfold\n",
                                         "bankfold trace 1\nend\n",
-                                        "bankfold record 5\nend\n",
+                                        "bankfold record 6\nend\n",
                                         "bankfold accesses 2\nend\n",
                                         "bankfold times 0\nend\n"};
   for (size_t i = 0; i < sizeof foreign / sizeof *foreign; i++)
@@ -181,10 +181,33 @@ static void add_kernel(bf_costs *costs, const char *name, const char *hash, uint
                                                .counted_blocks = 700,
                                                .conflicts_low = 140,
                                                .conflicts_high = 170});
-  bf_costs_line lines[] = {{"a\tfile \\ with\nall.cu", 12, 5, 160, 5, 155, worst, 9, 0, true, true,
-                            access_of(BF_OP_LD, 4), "caller.cu", 70, "b.cuh:21, inlined at c.cu:5",
-                            150, 160},
-                           {NULL, 40, 1, 1, 1, 0, 0, 0, 0, false, false, {0}, NULL, 0, NULL, 0, 2}};
+  bf_costs_line lines[] = {
+      {"a\tfile \\ with\nall.cu",
+       12,
+       5,
+       160,
+       5,
+       155,
+       worst,
+       9,
+       0,
+       true,
+       true,
+       access_of(BF_OP_LD, 4),
+       "caller.cu",
+       70,
+       "b.cuh:21, inlined at c.cu:5",
+       150,
+       160,
+       {{.times = 0}}},
+      {NULL, 40, 1, 1, 1, 0, 0, 0, 0, false, false, {0}, NULL, 0, NULL, 0, 2, {{.times = 0}}}};
+  lines[0].operand[BF_OPERAND_B] = (bf_operand_sum){.what = {128, 16, 4096, 128, true, "bf16"},
+                                                    .varies = true,
+                                                    .times = 7,
+                                                    .bytes = 28672,
+                                                    .wavefronts = 224};
+  lines[1].operand[BF_OPERAND_LOADED] =
+      (bf_operand_sum){.what = {1, 512, 512, 0, false, ""}, .times = 2, .bytes = 1024};
   for (size_t i = 0; i < 2; i++)
     assert_int_equal(bf_costs_add_line(costs, kernel, &lines[i], &diagnostic), BF_OK);
   bf_access own[] = {access_of(BF_OP_LD, 4), access_of(BF_OP_ST, 0)};
@@ -220,6 +243,17 @@ static void same_line(const bf_costs_line *a, const bf_costs_line *b) {
   assert_int_equal(a->conflicts, b->conflicts);
   assert_int_equal(a->conflicts_low, b->conflicts_low);
   assert_int_equal(a->conflicts_high, b->conflicts_high);
+  for (unsigned i = 0; i < BF_OPERANDS; i++) {
+    assert_int_equal(a->operand[i].times, b->operand[i].times);
+    assert_int_equal(a->operand[i].bytes, b->operand[i].bytes);
+    assert_int_equal(a->operand[i].wavefronts, b->operand[i].wavefronts);
+    assert_int_equal(a->operand[i].varies, b->operand[i].varies);
+    assert_int_equal(a->operand[i].what.rows, b->operand[i].what.rows);
+    assert_int_equal(a->operand[i].what.columns, b->operand[i].what.columns);
+    assert_int_equal(a->operand[i].what.swizzle_bytes, b->operand[i].what.swizzle_bytes);
+    assert_int_equal(a->operand[i].what.is_turned, b->operand[i].what.is_turned);
+    assert_string_equal(a->operand[i].what.type, b->operand[i].what.type);
+  }
   assert_int_equal(a->worst, b->worst);
   assert_int_equal(a->waited_cycles, b->waited_cycles);
   assert_int_equal(a->estimated, b->estimated);
@@ -385,9 +419,9 @@ static void live_counts_come_back(void **state) {
 
 static void bad_records_are_refused(void **state) {
   static const damage damages[] = {
-      {"bankfold record 4", "bankfold record 1", 1, "expected 'bankfold record 4'"},
-      {"bankfold record 4", "bankfold record 44", 1, "another version"},
-      {"bankfold record 4", "bankfold accesses 1", 1, "another file"},
+      {"bankfold record 5", "bankfold record 1", 1, "expected 'bankfold record 5'"},
+      {"bankfold record 5", "bankfold record 55", 1, "another version"},
+      {"bankfold record 5", "bankfold accesses 1", 1, "another file"},
       {"kernel\t", "kernels\t", 2, "expected a row 'kernel'"},
       {"kernel\tname=one", "kernel", 2, "expected 'name='"},
       {"\tlaunches=3", "", 2, "expected 'launches='"},
@@ -405,6 +439,8 @@ static void bad_records_are_refused(void **state) {
       {"estimated=1", "estimated=2", 3, "estimated is no 0 or 1"},
       {"estimated=1", "estimated=", 3, "estimated is no 0 or 1"},
       {"access=ld", "access=lx", 3, "'lx'"},
+      {"operands=B,", "operands=C,", 3, "are no operands"},
+      {"operands=B,128", "operands=B,x", 3, "are no operands"},
       {"access=ld 4", "access=", 3, ""},
       {"access=ld", "access=#ld", 3, "expected an access"},
       {" 132", " @here 132", 3, "without a site"},
@@ -420,7 +456,7 @@ static void bad_records_are_refused(void **state) {
   bf_text good = content_of(path_of(own, 0));
   refused_damages(own, read_record, &good, damages, sizeof damages / sizeof *damages);
   refused_everything(own, read_record, &good);
-  static const char orphan[] = "bankfold record 4\nline\tline=1\nend\n";
+  static const char orphan[] = "bankfold record 5\nline\tline=1\nend\n";
   refused(own, read_record, orphan, strlen(orphan), 2, "expected a row 'kernel'");
   bf_text_free(&good);
   bf_costs_free(&costs);

@@ -175,12 +175,36 @@ static void additions_of_8_bytes(void **state) {
   assert_int_equal(sums[1].rows, 38);
 }
 
+/* Exchanges and compare-and-swaps, which are one instruction. */
+static void look_at_exchange(const bf_machine *machine, row *r, tally *sums) {
+  bf_count count;
+  bool is_swap = strcmp(r->op, "cas64") == 0;
+  if (!is_swap && strcmp(r->op, "exch64") != 0)
+    return;
+  r->access.op = is_swap ? BF_OP_CAS64 : BF_OP_EXCH64;
+  r->access.width_bytes = 8;
+  assert_int_equal(bf_memory_count(machine, NULL, &r->access, &count, NULL), BF_OK);
+  assert_false(count.estimated);
+  add(sums,
+      count.wavefronts_load * TURNS == r->load && count.wavefronts_atomic * TURNS == r->atomic, 1,
+      true);
+}
+
+static void exchanges_of_8_bytes(void **state) {
+  (void)state;
+  tally sums[2] = {{0}};
+  for_each_row("wide", 325, look_at_exchange, sums);
+  assert_int_equal(sums[0].rows + sums[1].rows, 50);
+  assert_int_equal(sums[0].equal + sums[1].equal, 50);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(copies_past_the_cache),
       cmocka_unit_test(copies_through_the_cache),
       cmocka_unit_test(sources_lane_by_lane_change_nothing),
       cmocka_unit_test(additions_of_8_bytes),
+      cmocka_unit_test(exchanges_of_8_bytes),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

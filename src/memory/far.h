@@ -1,0 +1,12 @@
+/* memory/far: what accesses to the shared memory of other blocks of a cluster send. */
+#ifndef BF_MEMORY_FAR_H
+#define BF_MEMORY_FAR_H
+
+#include "memory/memory.h"
+
+/* Sectors of 32 bytes that an access of up to 32 lanes sends: a load those that it touches; an
+ * atomic two for each, again for every further lane of its most wanted word. Of stores that is the
+ * least that it can be. So an H200 counts (tests/data/h200/README.md). */
+unsigned bf_memory_far_sectors(bf_side side, uint32_t mask, const uint64_t *address);
+
+#endif
