@@ -16,25 +16,16 @@ static bool belongs(const char *site, const char *kernel, const char **place) {
   return *site == ':';
 }
 
-/* Accesses that were measured: as counted, or of all lines; 0: not known. */
-static uint64_t executed(const bf_ncu_kernel *kernel) {
-  uint64_t sum = 0;
-  for (size_t i = 0; i < kernel->lines; i++)
-    sum += kernel->line[i].executed;
-  return kernel->metric[BF_NCU_INSTRUCTIONS].is_there ? kernel->metric[BF_NCU_INSTRUCTIONS].value
-                                                      : sum;
-}
-
-/* How many times as many accesses the run made, at least 1; says so where that is no whole number.
- */
-static uint64_t launches(bf_ncu_kernel *kernel, uint64_t accesses) {
-  uint64_t measured = executed(kernel);
-  uint64_t times = measured ? (accesses + measured / 2) / measured : 1;
-  kernel->not_predicted = !measured ? "how many accesses were measured is not known"
-                          : times * measured != accesses
-                              ? "the run made another number of accesses than were measured"
-                          : times > 1 ? "the mean of several launches"
-                                      : NULL;
+/* How many times as much the run did, at least 1; says so where that is no whole number. What would
+ * do is exact on both sides, while instructions of a line are not all of shared memory. */
+static uint64_t launches(bf_ncu_kernel *kernel, uint64_t ideal) {
+  uint64_t measured =
+      kernel->metric[BF_NCU_IDEAL].is_there ? kernel->metric[BF_NCU_IDEAL].value : 0;
+  uint64_t times = measured ? (ideal + measured / 2) / measured : 1;
+  kernel->not_predicted = !measured ? "how many wavefronts would do was not measured"
+                          : times * measured != ideal ? "the run did other work than was measured"
+                          : times > 1                 ? "the mean of several launches"
+                                                      : NULL;
   return times ? times : 1;
 }
 
@@ -48,15 +39,15 @@ static void forget(bf_ncu_kernel *kernel) {
 /* Gives a kernel the rows of its sites. */
 static void predict(const bf_site_sum *row, size_t rows, bf_ncu_kernel *kernel) {
   const char *place;
-  uint64_t accesses = 0;
+  uint64_t ideal = 0;
   for (size_t i = 0; i < rows; i++)
-    accesses += belongs(row[i].key, kernel->short_name, &place) ? row[i].sum.accesses : 0;
-  if (!accesses) {
+    ideal += belongs(row[i].key, kernel->short_name, &place) ? row[i].sum.ideal : 0;
+  if (!ideal) {
     if (!kernel->predicted.is_there)
       kernel->not_predicted = "the trace has no access of a kernel of that name";
     return;
   }
-  uint64_t times = launches(kernel, accesses);
+  uint64_t times = launches(kernel, ideal);
   forget(kernel);
   for (size_t i = 0; i < rows; i++) {
     if (!belongs(row[i].key, kernel->short_name, &place))

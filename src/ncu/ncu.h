@@ -88,8 +88,8 @@ int bf_ncu_predict_program(bf_ncu *ncu, const char *program, const bf_machine *m
                            bf_diagnostic *diagnostic);
 
 /* Puts what a trace of exec (sites KERNEL:FILE:LINE) counts in the place of predictions from PTX:
- * it knows addresses that depend on data. A kernel that made a multiple of the accesses that were
- * measured was launched so many times more often, and its mean is taken. */
+ * it knows addresses that depend on data. A kernel that did a multiple of what was measured, by
+ * the wavefronts that would do, was launched so many times more often, and its mean is taken. */
 int bf_ncu_predict_trace(bf_ncu *ncu, const char *path, const bf_machine *machine,
                          bf_diagnostic *diagnostic);
 
