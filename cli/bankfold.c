@@ -14,7 +14,7 @@ const cli_group cli_groups[] = {
      {&cli_rewrite, &cli_nvcc, &cli_ptxas, &cli_run, &cli_tune, &cli_suggest, &cli_convert,
       &cli_emit, &cli_rtl}},
     {"Look into programs",
-     {&cli_exec, &cli_ncu, &cli_profile, &cli_sim, &cli_trace, &cli_analyze, &cli_ptx,
+     {&cli_exec, &cli_scan, &cli_ncu, &cli_profile, &cli_sim, &cli_trace, &cli_analyze, &cli_ptx,
       &cli_corpus}},
     {"Count and find in images", {&cli_hist, &cli_hough}},
     {"Wire cores to each other", {&cli_rgpu}},

@@ -95,8 +95,8 @@ typedef struct cli_command {
 extern const cli_command cli_align, cli_analyze, cli_check, cli_classify, cli_convert, cli_corpus,
     cli_draw, cli_emit, cli_exec, cli_explain, cli_explore, cli_help, cli_hist, cli_hough,
     cli_layout, cli_machines, cli_ncu, cli_nvcc, cli_profile, cli_ptx, cli_ptxas, cli_report,
-    cli_reproduce, cli_rewrite, cli_rgpu, cli_rtl, cli_run, cli_sim, cli_solve, cli_suggest,
-    cli_trace, cli_tune;
+    cli_reproduce, cli_rewrite, cli_rgpu, cli_rtl, cli_run, cli_scan, cli_sim, cli_solve,
+    cli_suggest, cli_trace, cli_tune;
 /* Commands that belong together. */
 typedef struct cli_group {
   const char *title;

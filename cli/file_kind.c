@@ -19,7 +19,7 @@ static const char *const meant[CLI_FILE_KINDS] = {
                      "LAUNCHES' runs "
                      "its kernels",
     [CLI_FILE_NCU] = "is what Nsight Compute measured: 'bankfold ncu FILE' reads it",
-    [CLI_FILE_FOLDER] = "is a folder: 'bankfold FOLDER' looks at the PTX in it",
+    [CLI_FILE_FOLDER] = "is a folder: 'bankfold scan FOLDER' looks at the kernels in it",
     [CLI_FILE_TRACE] =
         "is a trace of accesses: 'bankfold check', 'bankfold classify' and 'bankfold solve' "
         "take it",

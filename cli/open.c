@@ -5,12 +5,10 @@
 #include "cli/file_kind.h"
 #include "source/launch_shape.h"
 
-#include <dirent.h>
-#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST_FILES = 256, MOST_LAUNCHES = 64, MORE_ARGUMENTS = 4 };
+enum { MOST_LAUNCHES = 64, MORE_ARGUMENTS = 4 };
 
 /* Says which command is run, and runs it with the arguments and some more (ending with NULL). */
 static int run(const cli_command *command, int argc, char **argv, char **more) {
@@ -69,62 +67,15 @@ static int open_source(int argc, char **argv) {
   return status;
 }
 
-/* ---- Folders ---- */
-
-/* Adds the PTX files of a folder, and of those in it, as Triton's cache has them. */
-static void find_ptx(const char *folder, unsigned depth, char **paths, unsigned *count) {
-  DIR *directory = opendir(folder);
-  for (struct dirent *entry; directory && (entry = readdir(directory)) && *count < MOST_FILES;) {
-    char path[PATH_MAX];
-    size_t length = strlen(entry->d_name);
-    if (entry->d_name[0] == '.' ||
-        snprintf(path, sizeof path, "%s/%s", folder, entry->d_name) >= (int)sizeof path)
-      continue;
-    if (depth && cli_file_kind(path) == CLI_FILE_FOLDER)
-      find_ptx(path, depth - 1, paths, count);
-    else if (length > 4 && strcmp(entry->d_name + length - 4, ".ptx") == 0 &&
-             (paths[*count] = strdup(path)))
-      ++*count;
-  }
-  if (directory)
-    closedir(directory);
-}
-
-static int compare_paths(const void *a, const void *b) {
-  return strcmp(*(char *const *)a, *(char *const *)b);
-}
-
-static int open_folder(int argc, char **argv) {
-  char *paths[MOST_FILES], *folder = argv[0];
-  unsigned count = 0;
-  int status = CLI_OK;
-  find_ptx(folder, 2, paths, &count);
-  if (!count)
-    return cli_usage_error(NULL, "no .ptx file in %s, nor in its folders", folder);
-  qsort(paths, count, sizeof *paths, compare_paths);
-  for (unsigned i = 0; i < count; i++) {
-    argv[0] = paths[i];
-    int own = run(&cli_analyze, argc, argv, nothing);
-    status = own > status ? own : status;
-    free(paths[i]);
-  }
-  argv[0] = folder;
-  return status;
-}
-
 int cli_open(int argc, char **argv) {
   static const cli_command *const commands[CLI_FILE_KINDS] = {
-      [CLI_FILE_PROGRAM] = &cli_exec,
-      [CLI_FILE_PTX] = &cli_analyze,
-      [CLI_FILE_TRACE] = &cli_check,
-      [CLI_FILE_NCU] = &cli_ncu,
+      [CLI_FILE_PROGRAM] = &cli_exec, [CLI_FILE_PTX] = &cli_analyze, [CLI_FILE_TRACE] = &cli_check,
+      [CLI_FILE_NCU] = &cli_ncu,      [CLI_FILE_FOLDER] = &cli_scan,
   };
   cli_kind_of_file kind = cli_file_kind(argv[0]);
   if (kind == CLI_FILE_UNKNOWN)
     return -1;
   if (kind == CLI_FILE_SOURCE)
     return open_source(argc, argv);
-  if (kind == CLI_FILE_FOLDER)
-    return open_folder(argc, argv);
   return run(commands[kind], argc, argv, nothing);
 }

@@ -68,6 +68,7 @@ compile() {
 $cc -O1 -o "$out/embed" tools/embed.c
 "$out/embed" machines "$out/embedded_machines.c" machines/*.machine
 "$out/embed" gpus "$out/embedded_gpus.c" machines/*.gpu
+"$out/embed" ncu "$out/embedded_ncu.c" tools/ncu/*.py
 "$out/embed" kernels "$out/embedded_kernels.c" kernels/*/*.ptx
 
 operations=$(ls src/emu/run_*.c)

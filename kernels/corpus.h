@@ -102,7 +102,7 @@ int bf_corpus_execute(const bf_corpus_benchmark *benchmark, const bf_device *dev
 #define BF_CORPUS_ALLOC(run, pointer, count, diagnostic)                                           \
   ((*(pointer) = bf_arena_alloc((run)->arena, (count) * sizeof **(pointer)))                       \
        ? BF_OK                                                                                     \
-       : bf_fail((diagnostic), BF_NO_MEMORY, "out of memory"))
+       : bf_no_memory(diagnostic))
 
 /* A stream of numbers that is the same everywhere: xorshift64*, never 0. */
 typedef struct bf_corpus_random {

@@ -383,7 +383,10 @@ API(cudaSetValidDevices, const int *devices_wanted, int count) {
 }
 
 API(cudaSetDeviceFlags, unsigned flags) {
+  enum { KNOWN_FLAGS = 0xff }; /* cudaDeviceMask */
   RT_ENTER(context);
+  if (flags & ~(unsigned)KNOWN_FLAGS)
+    return rt_leave(context, cudaErrorInvalidValue);
   context->device_flags = flags;
   return rt_leave(context, cudaSuccess);
 }

@@ -16,9 +16,12 @@ static void hint(rt_progress *own, double now, uint64_t done, uint64_t blocks) {
     fputs("\r\033[K", stderr);
   rt_say(context,
          "%.0f s in kernels so far, now block %llu of %llu of %s: %s; timeout 600 bankfold exec "
-         "gives the table of ten minutes",
+         "gives the table of ten minutes%s",
          context->kernel_seconds + now - own->begun, (unsigned long long)done,
-         (unsigned long long)blocks, own->kernel.data ? own->kernel.data : "a kernel", help);
+         (unsigned long long)blocks, own->kernel.data ? own->kernel.data : "a kernel", help,
+         done ? ""
+              : "; a kernel that waits for the host or for another stream never ends here, because "
+                "it runs inside the call that launches it");
   context->is_hinted = true;
 }
 

@@ -1,6 +1,7 @@
 /* embed WHAT OUTPUT INPUT...: writes C source that holds, sorted by name,
  *   machines       the machine files as bf_embedded_machines[],
  *   gpus           the GPU files as bf_embedded_gpus[],
+ *   ncu            the rule of tools/ncu as bf_embedded_ncu[],
  *   kernels        the PTX of kernels with their benchmarks as bf_corpus_folders[],
  *   reproduce      the reproductions of reproduce/ as bf_reproduce_files[],
  *   reproduce-ptx  their PTX as bf_reproduce_kernels[],
@@ -28,6 +29,9 @@ static const embed_form forms[] = {
      "    {NULL, NULL},\n};\n"},
     {"gpus", "/* Written by tools/embed.c from machines/. */\n#include \"sim/sim.h\"\n\n", "",
      "const bf_embedded_machine bf_embedded_gpus[] = {\n", "    {\"@\", text_#},\n",
+     "    {NULL, NULL},\n};\n"},
+    {"ncu", "/* Written by tools/embed.c from tools/ncu. */\n#include \"ncu/ncu.h\"\n\n", "",
+     "const bf_embedded_machine bf_embedded_ncu[] = {\n", "    {\"@\", text_#},\n",
      "    {NULL, NULL},\n};\n"},
     {"kernels", "/* Written by tools/embed.c from kernels/. */\n#include \"kernels/corpus.h\"\n\n",
      "extern const bf_corpus_benchmark bf_corpus_@[];\n",
@@ -125,7 +129,8 @@ static const embed_form *find_form(const char *word) {
 int main(int argc, char **argv) {
   const embed_form *form = argc < 4 ? NULL : find_form(argv[1]);
   if (!form) {
-    fputs("usage: embed machines|gpus|kernels|reproduce|reproduce-ptx|reproduce-data|graphs OUTPUT "
+    fputs("usage: embed machines|gpus|ncu|kernels|reproduce|reproduce-ptx|reproduce-data|graphs "
+          "OUTPUT "
           "INPUT...\n",
           stderr);
     return 2;

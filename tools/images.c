@@ -108,7 +108,7 @@ static int make(const example *one, const char *folder, bool is_check, bf_diagno
   snprintf(path, sizeof path, "%s/%s", folder, one->name);
   void *pixels = malloc((size_t)bf_image_bytes(&one->format));
   if (!pixels)
-    return bf_fail(diagnostic, BF_NO_MEMORY, "out of memory");
+    return bf_no_memory(diagnostic);
   one->fill(&one->format, pixels);
   int error = is_check ? compare(path, &one->format, pixels, diagnostic)
                        : bf_image_write(path, &one->format, pixels, diagnostic);

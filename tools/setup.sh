@@ -50,6 +50,7 @@ need_to_test() {
   want qflow-tech-osu035 test -e /usr/share/qflow/tech/osu035/osu035_stdcells.lib
   want qflow-tech-osu050 test -e /usr/share/qflow/tech/osu050/osu05_stdcells.lib
   want opensta has sta
+  want openmpi-bin has mpirun
   want debhelper has dh
   want lintian has lintian
   need z3 has z3

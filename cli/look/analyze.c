@@ -384,8 +384,10 @@ static void begin_kernel(run_state *s, const bf_analysis *analysis) {
     bf_json_begin(&s->json, "sites", '[', false);
     return;
   }
-  bf_text_addf(&s->text, "%s%s (%s:%llu), block %ux%u", s->kernels ? "\n" : "", kernel->name,
-               s->file, (unsigned long long)kernel->line, block[0], block[1]);
+  bf_text_puts(&s->text, s->kernels ? "\n" : "");
+  bf_ptx_readable_name(kernel->name, &s->text);
+  bf_text_addf(&s->text, " (%s:%llu), block %ux%u", s->file, (unsigned long long)kernel->line,
+               block[0], block[1]);
   if (block[2] > 1)
     bf_text_addf(&s->text, "x%u", block[2]);
   bf_text_addf(&s->text, ": %u warp%s\n", analysis->warps, plural(analysis->warps));

@@ -84,7 +84,7 @@ static const cli_option options[] = {
     {"runtime", CLI_TEXT, offsetof(settings, runtime), "DIR", NULL,
      "where libcudart.so.11.0, .12 and .13 of Bankfold are (default: where they were installed)"},
     {"stand-ins", CLI_FLAG, offsetof(settings, stand_ins), NULL, NULL,
-     "libraries of Bankfold in the place of NVIDIA's cuBLAS and cuFFT"},
+     "libraries of Bankfold in the place of NVIDIA's cuBLAS, cuFFT and cuRAND"},
     {"quiet", CLI_FLAG, offsetof(settings, quiet), NULL, NULL,
      "print nothing but what the program prints"},
     CLI_COMMON(settings),
@@ -673,7 +673,7 @@ const cli_command cli_exec = {
         "bankfold exec --save-hashes app.hashes ./app # the best hash of each kernel\n"
         "bankfold exec --rewrite app.hashes ./app     # are results what they were?\n"
         "bankfold exec --detect races,uninitialised ./app\n"
-        "bankfold exec --stand-ins ./app              # own cuBLAS and cuFFT\n"
+        "bankfold exec --stand-ins ./app              # own cuBLAS, cuFFT, cuRAND\n"
         "bankfold exec --keep-going ./app             # look on after a wrong access\n"
         "bankfold exec --sample auto --skip-rest ./app # conflicts of a long program, soon\n"
         "bankfold exec --gpu gtx580 ./app             # how long it takes there\n"

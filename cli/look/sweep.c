@@ -5,64 +5,17 @@
 #include "cli/look/sweep_axes.h"
 
 #include "kernels/sim_device.h"
+#include "process/ranks.h"
 #include "ptx/fatbin.h"
+#include "sim/sweep_columns.h"
 
-#include <libgen.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/vfs.h>
 #include <unistd.h>
 
-/* ---- Processes: what mpirun tells each of them ---- */
-
-/* Ranks need no messages, since they share the result file: they only have to know who prints, and
- * how many of them share a host. */
-typedef struct rank_counts {
-  unsigned own, all, on_this_host;
-} rank_counts;
-
-/* A number that Open MPI's mpirun gives to the processes it starts. */
-static unsigned from_environment(const char *name, unsigned otherwise) {
-  const char *text = getenv(name);
-  uint64_t number;
-  if (!text || !bf_parse_number(&text, &number) || *text || number > UINT32_MAX)
-    return otherwise;
-  return (unsigned)number;
-}
-
-static rank_counts find_ranks(void) {
-  rank_counts found = {.own = from_environment("OMPI_COMM_WORLD_RANK", 0),
-                       .all = from_environment("OMPI_COMM_WORLD_SIZE", 1),
-                       .on_this_host = from_environment("OMPI_COMM_WORLD_LOCAL_SIZE", 1)};
-  if (found.on_this_host == 0)
-    found.on_this_host = 1;
-  return found;
-}
-
-/* Threads for a rank: its part of the host's cores, of those it may use. */
-static unsigned rank_workers(const rank_counts *ranks) {
-  long host = sysconf(_SC_NPROCESSORS_ONLN);
-  unsigned own = bf_cores(), part = host > 0 ? (unsigned)host / ranks->on_this_host : 1;
-  return part < 1 ? 1 : part < own ? part : own;
-}
-
-/* Whether a file is on a disk of this host, or would be: ext4, xfs, btrfs, tmpfs, overlay. */
-static bool is_local(const char *path) {
-  static const long local[] = {0xef53, 0x58465342, 0x9123683e, 0x01021994, 0x794c7630};
-  struct statfs status;
-  char folder[4096];
-  snprintf(folder, sizeof folder, "%s", path);
-  if (statfs(path, &status) != 0 && statfs(dirname(folder), &status) != 0)
-    return false;
-  for (size_t i = 0; i < sizeof local / sizeof *local; i++)
-    if ((long)status.f_type == local[i])
-      return true;
-  return false;
-}
-
 /* Hosts that do not share the file do not know of each other. */
-static void warn_of_local_file(const rank_counts *ranks, const char *path) {
-  if (ranks->all > ranks->on_this_host && is_local(path))
+static void warn_of_local_file(const bf_ranks *ranks, const char *path) {
+  if (bf_ranks_have_own_disk(ranks, path))
     fprintf(stderr,
             "bankfold: warning: rank %u has %s on a local disk; hosts that do not share the file "
             "each run all points\n",
@@ -74,71 +27,11 @@ static void warn_of_local_file(const rank_counts *ranks, const char *path) {
 typedef struct sweeping {
   const cli_sweep *request;
   bf_sim_sweep *sweep;
-  rank_counts ranks;
+  bf_ranks ranks;
   double began; /* seconds */
   uint64_t shown_tenths;
   bool is_terminal, has_line;
 } sweeping;
-
-/* Columns that hold one number each. */
-#define COUNTS(X)                                                                                  \
-  X("cycles", cycles)                                                                              \
-  X("instructions", issued)                                                                        \
-  X("thread_instructions", emu.thread_instructions)                                                \
-  X("blocks", blocks)                                                                              \
-  X("busy_sms", sms)                                                                               \
-  X("turns", turns)                                                                                \
-  X("shared_accesses", shared_instructions)                                                        \
-  X("shared_wavefronts", shared_wavefronts)                                                        \
-  X("shared_conflicts", shared_conflicts)                                                          \
-  X("global_accesses", global_instructions)                                                        \
-  X("global_sectors", global_sectors)                                                              \
-  X("l1_hit_sectors", l1_hits)                                                                     \
-  X("l1_miss_sectors", l1_misses)                                                                  \
-  X("l2_hit_sectors", l2_hits)                                                                     \
-  X("l2_miss_sectors", l2_misses)                                                                  \
-  X("dram_read_bytes", dram_read_bytes)                                                            \
-  X("dram_written_bytes", dram_written_bytes)                                                      \
-  X("dram_row_hits", dram_row_hits)                                                                \
-  X("dram_row_misses", dram_row_misses)                                                            \
-  X("history_right", history_right)                                                                \
-  X("history_wrong", history_wrong)                                                                \
-  X("history_unknown", history_unknown)
-
-/* The names of all columns, ending with NULL. None is that of a parameter, which may be an axis,
- * and none differs from run to run, as the time on the host does. */
-static const char *const *make_columns(bf_arena *arena) {
-#define X(name, member) name,
-  static const char *const fixed[] = {COUNTS(X) "seconds", "ipc_per_sm", "occupancy"};
-#undef X
-  enum { FIXED = sizeof fixed / sizeof *fixed };
-  const char **columns = bf_arena_alloc(arena, (FIXED + BF_SIM_STALLS + 1) * sizeof *columns);
-  if (!columns)
-    return NULL;
-  memcpy(columns, fixed, sizeof fixed);
-  for (unsigned i = 0; i < BF_SIM_STALLS; i++) {
-    char name[64];
-    snprintf(name, sizeof name, "stall_%s", bf_sim_stall_names[i]);
-    for (char *c = name; *c; c++)
-      *c = *c == ' ' ? '_' : *c;
-    columns[FIXED + i] = bf_arena_copy(arena, name);
-    if (!columns[FIXED + i])
-      return NULL;
-  }
-  return columns;
-}
-
-/* Results in the order of the columns. */
-static void write_row(const bf_sim_gpu *gpu, const bf_sim_launched *total, bf_sim_row *row) {
-#define X(name, member) bf_sim_row_number(row, total->result.member);
-  COUNTS(X)
-#undef X
-  bf_sim_row_real(row, total->result.seconds);
-  bf_sim_row_real(row, bf_sim_ipc_per_sm(total));
-  bf_sim_row_real(row, bf_sim_occupancy(gpu, total));
-  for (unsigned i = 0; i < BF_SIM_STALLS; i++)
-    bf_sim_row_number(row, total->result.stalls[i]);
-}
 
 static int simulate_file(const cli_sweep *request, bf_sim_ledger *ledger,
                          bf_diagnostic *diagnostic) {
@@ -187,7 +80,7 @@ static int run_point(void *context, uint64_t number, bf_sim_row *row, bf_diagnos
   if (!error)
     error = bf_sim_ledger_total(&ledger, &total, diagnostic);
   if (!error)
-    write_row(simulation.gpu, &total, row);
+    bf_sim_columns_fill(simulation.gpu, &total, row);
   bf_sim_ledger_free(&ledger);
   cli_simulation_free(&simulation);
   bf_arena_free(&point.arena);
@@ -274,8 +167,8 @@ static int run_points(sweeping *work, const char *basis, bf_sim_sweep_outcome *o
   const cli_simulated *simulated = work->request->simulated;
   bf_sim_sweep_run run = {
       .path = work->request->output,
-      .form = {work->sweep, basis, make_columns(&work->sweep->arena), work->request->json},
-      .workers = simulated->workers ? (unsigned)simulated->workers : rank_workers(&work->ranks),
+      .form = {work->sweep, basis, bf_sim_columns(&work->sweep->arena), work->request->json},
+      .workers = simulated->workers ? (unsigned)simulated->workers : bf_ranks_workers(&work->ranks),
       .point = run_point,
       .progress = show_progress,
       .context = work};
@@ -289,7 +182,7 @@ static int run_points(sweeping *work, const char *basis, bf_sim_sweep_outcome *o
 }
 
 int cli_sweep_run(const cli_sweep *request) {
-  sweeping work = {.request = request, .ranks = find_ranks(), .is_terminal = isatty(2) != 0};
+  sweeping work = {.request = request, .ranks = bf_ranks_find(), .is_terminal = isatty(2) != 0};
   bf_sim_sweep_outcome outcome;
   bf_diagnostic diagnostic;
   bf_text basis = {0};

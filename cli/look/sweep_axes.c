@@ -5,8 +5,6 @@
 
 /* ---- Points ---- */
 
-static int out_of_memory(bf_diagnostic *diagnostic) { return bf_no_memory(diagnostic); }
-
 /* Adds "name=value" to the changes of the GPU's parameters. */
 static int add_change(cli_point *point, const char *name, const char *value,
                       bf_diagnostic *diagnostic) {
@@ -17,7 +15,7 @@ static int add_change(cli_point *point, const char *name, const char *value,
   size_t size = strlen(name) + strlen(value) + 2;
   char *change = bf_arena_alloc(&point->arena, size);
   if (!change)
-    return out_of_memory(diagnostic);
+    return bf_no_memory(diagnostic);
   snprintf(change, size, "%s=%s", name, value);
   set->text[set->count++] = change;
   return BF_OK;
@@ -306,5 +304,5 @@ int cli_axes_basis(const cli_sweep *request, const bf_sim_sweep *sweep, bf_text 
   BF_TRY(add_content(request->file, text, diagnostic));
   BF_TRY(add_content(request->launch, text, diagnostic));
   BF_TRY(add_content(simulated->hash_file, text, diagnostic));
-  return text->failed ? out_of_memory(diagnostic) : BF_OK;
+  return text->failed ? bf_no_memory(diagnostic) : BF_OK;
 }

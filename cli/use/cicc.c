@@ -109,10 +109,10 @@ static int rewrite(const cli_wrap *wrap, const job *own, bool *is_delivered,
   BF_TRY(check_output(own, diagnostic));
   bf_text_addf(&name, "%s (%s)", own->source, own->arch);
   char arch[64];
-  cli_wrap_ptxas ptxas = {.path = bf_variable_get(BF_VARIABLE_PTXAS), .arch = arch};
   name_arch(own, arch);
-  int error = cli_wrap_rewrite(wrap, own->ptx, name.failed ? own->source : name.data, &ptxas,
-                               &rewritten, diagnostic);
+  int error =
+      cli_wrap_rewrite_file(wrap, own->ptx, name.failed ? own->source : name.data,
+                            bf_variable_get(BF_VARIABLE_PTXAS), arch, &rewritten, diagnostic);
   if (!error && rewritten.data)
     error = check_rewritten(own, &rewritten, diagnostic);
   if (!error && rewritten.data)

@@ -63,8 +63,8 @@ static int rewrite_input(work *w, int argument, bf_diagnostic *diagnostic) {
   bf_text rewritten = {0};
   const char *file = w->argv[argument];
   input *new = &w->input[w->inputs];
-  cli_wrap_ptxas ptxas = {.path = w->ptxas, .arch = find_arch(w)};
-  BF_TRY(cli_wrap_rewrite(&w->wrap, file, file, &ptxas, &rewritten, diagnostic));
+  BF_TRY(
+      cli_wrap_rewrite_file(&w->wrap, file, file, w->ptxas, find_arch(w), &rewritten, diagnostic));
   if (!rewritten.data)
     return BF_OK;
   *new = (input){.argument = argument};

@@ -85,15 +85,10 @@ static void warn_without_driver(const bf_process_program *program) {
 static int rewrite_image(const cli_wrap *wrap, const bf_fatbin *fatbin, const bf_image *image,
                          bf_text *ptx, bf_diagnostic *diagnostic) {
   bf_text old = {0};
-  char path[BF_PROCESS_PATH_BYTES];
   BF_TRY(bf_fatbin_text(fatbin, image, &old, diagnostic));
-  int file = bf_process_memory_file(&old, path);
+  int error = cli_wrap_rewrite(wrap, image->identifier ? image->identifier : fatbin->name, &old,
+                               NULL, NULL, ptx, diagnostic);
   bf_text_free(&old);
-  if (file < 0)
-    return bf_no_memory(diagnostic);
-  int error = cli_wrap_rewrite(wrap, path, image->identifier ? image->identifier : fatbin->name,
-                               &(cli_wrap_ptxas){0}, ptx, diagnostic);
-  close(file);
   return error;
 }
 

@@ -3,7 +3,7 @@
 
 #include "cli/use/compile.h"
 #include "emu/launches.h"
-#include "process/process.h"
+#include "process/traced.h"
 #include "ptx/fatbin.h"
 #include "tune/trial.h"
 
@@ -28,35 +28,6 @@ static int record_launches(const cli_suggest_runs *runs, const char *trace, bool
   return lines ? bf_review_add_trace(review, trace, is_merged, diagnostic) : BF_OK;
 }
 
-/* Runs a program by `bankfold exec`; its accesses, as the PTX has them, go to the file trace, what
- * it prints to the file output. */
-static int record_program(const cli_suggest_runs *runs, const char *trace, const char *output,
-                          int *status, bf_diagnostic *diagnostic) {
-  char self[PATH_MAX];
-  ssize_t size = readlink("/proc/self/exe", self, sizeof self - 1);
-  if (size <= 0)
-    return bf_fail(diagnostic, BF_IO, "cannot find this program to run it again");
-  self[size] = 0;
-  const char *first[] = {self,      "exec", "--quiet",   "--as-written",
-                         "--trace", trace,  "--machine", runs->machine};
-  unsigned used = sizeof first / sizeof *first - (runs->machine ? 0 : 2);
-  char **arguments = calloc(used + (size_t)runs->arguments + 1, sizeof *arguments);
-  if (!arguments)
-    return bf_no_memory(diagnostic);
-  memcpy(arguments, first, used * sizeof *first);
-  memcpy(arguments + used, runs->program, (size_t)runs->arguments * sizeof *arguments);
-  bf_process process = {
-      .path = self, .arguments = arguments, .input = "/dev/null", .output = output};
-  bf_process_end end;
-  int error = bf_process_run(&process, &end, diagnostic);
-  *status = end.status;
-  free(arguments);
-  if (!error && access(trace, R_OK) != 0)
-    error = bf_fail_file(diagnostic, BF_BAD_INPUT, runs->program[0],
-                         "it left no accesses to shared memory (status %d)", *status);
-  return error;
-}
-
 int cli_suggest_record(const cli_suggest_runs *runs, const char *name, bf_review *review,
                        int *status, bf_diagnostic *diagnostic) {
   char trace[MOST_PATH], output[MOST_PATH];
@@ -67,7 +38,11 @@ int cli_suggest_record(const cli_suggest_runs *runs, const char *name, bf_review
     BF_TRY(record_launches(runs, trace, false, review, diagnostic));
     return record_launches(runs, trace, true, review, diagnostic);
   }
-  BF_TRY(record_program(runs, trace, output, status, diagnostic));
+  bf_traced_run run = {.program = runs->program,
+                       .arguments = runs->arguments,
+                       .machine = runs->machine,
+                       .is_as_written = true};
+  BF_TRY(bf_process_trace(&run, trace, output, status, diagnostic));
   return bf_review_add_trace(review, trace, false, diagnostic);
 }
 

@@ -2,15 +2,11 @@
 #include "cli/use/wrap.h"
 
 #include "hash/list.h"
-#include "process/process.h"
 #include "ptx/ptx_text.h"
-#include "rewrite/rewrite.h"
-#include "tune/predict.h"
-#include "tune/resources.h"
+#include "tune/compiling.h"
 
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 /* ---- Settings ---- */
 
@@ -154,143 +150,6 @@ void cli_wrap_warn(const cli_wrap *wrap, const bf_diagnostic *diagnostic) {
 
 /* ---- Rewriting ---- */
 
-/* A module on its way. */
-typedef struct rewriting {
-  const cli_wrap *wrap;
-  const char *name;
-  bf_ptx_module *module;
-  bf_plans plans; /* of auto, and of kernels that are left alone */
-  bool has_plans;
-  bf_rewrite_result result;
-} rewriting;
-
-static bf_plan *plan_of(const rewriting *work, const char *kernel) {
-  for (unsigned i = 0; work->has_plans && i < work->plans.count; i++)
-    if (strcmp(work->plans.plan[i].name, kernel) == 0)
-      return &work->plans.plan[i];
-  return NULL;
-}
-
-/* Whether the list, or --hash, says what a kernel gets. */
-static bool is_listed(const cli_wrap *wrap, const char *kernel) {
-  return !wrap->is_auto || bf_listed_hash(&wrap->listed, kernel, NULL);
-}
-
-/* bf_rewrite_options.hash_of: as listed or, with auto, as planned. */
-static const bf_hash *hash_of(void *context, const bf_ptx_function *kernel,
-                              const bf_ptx_variable *array) {
-  const rewriting *work = context;
-  const bf_plan *plan = plan_of(work, kernel->name);
-  if (plan && plan->reason[0])
-    return NULL;
-  if (!is_listed(work->wrap, kernel->name))
-    return work->has_plans ? bf_plans_hash(&work->plans, kernel->name, array) : NULL;
-  const bf_hash *hash =
-      bf_listed_hash(&work->wrap->listed, kernel->name, array ? array->name : NULL);
-  return hash && strcmp(bf_hash_text(hash), "none") != 0 ? hash : NULL;
-}
-
-/* Examines the module and, with auto, chooses hashes from its PTX. */
-static int plan(rewriting *work, bf_diagnostic *diagnostic) {
-  bf_machine *machine = NULL;
-  bf_diagnostic unused;
-  int error = bf_plans_make(work->module, work->name, NULL, &work->plans, &unused);
-  work->has_plans = !error;
-  if (error == BF_NO_MEMORY)
-    return bf_no_memory(diagnostic);
-  if (error || !work->wrap->is_auto || work->plans.examined.was_rewritten)
-    return BF_OK; /* it has no kernels, or none to choose for */
-  work->plans.padding_has_room = work->wrap->listed.padding_has_room;
-  for (unsigned i = 0; i < work->plans.count; i++)
-    work->plans.plan[i].is_asked = !is_listed(work->wrap, work->plans.plan[i].name);
-  BF_TRY(bf_machine_load("hopper", NULL, &machine, diagnostic));
-  error = bf_predict_choose(&work->plans, &(bf_predict_options){.machine = machine}, diagnostic);
-  bf_machine_free(machine);
-  return error;
-}
-
-static int rewrite(rewriting *work, bf_diagnostic *diagnostic) {
-  bf_rewrite_options options = {
-      .context = work, .hash_of = hash_of, .padding_has_room = work->wrap->listed.padding_has_room};
-  bf_rewrite_free(&work->result);
-  return bf_rewrite(work->module, &options, &work->result, diagnostic);
-}
-
-/* Asks ptxas about the kernels of PTX, for an architecture as in sm_90. Where it does not say, the
- * list is empty. */
-static int ask_ptxas(const char *ptxas, const char *arch, const bf_text *ptx,
-                     bf_resources *resources, bf_diagnostic *diagnostic) {
-  char path[BF_PROCESS_PATH_BYTES], option[80];
-  bf_diagnostic unused;
-  int file = bf_process_memory_file(ptx, path), error = BF_OK;
-  if (file < 0)
-    return bf_fail(diagnostic, BF_IO, "no memory for a file");
-  snprintf(option, sizeof option, "-arch=%s", arch);
-  const char *argv[] = {ptxas, option, "-v", path, "-o", "/dev/null", NULL};
-  bf_process run = {.path = ptxas, .arguments = (char **)argv, .keeps_output = true};
-  bf_process_end end;
-  if (bf_process_run(&run, &end, &unused) == BF_OK) {
-    if (end.status == 0 && end.error.data)
-      error = bf_resources_read(end.error.data, resources, diagnostic);
-    bf_process_end_free(&end);
-  }
-  close(file);
-  return error;
-}
-
-/* Leaves kernels alone that ptxas says need too much when they are rewritten; *any: there is one.
- */
-static int compare_resources(rewriting *work, const cli_wrap_ptxas *ptxas, const bf_text *ptx,
-                             bool *any, bf_diagnostic *diagnostic) {
-  bf_resources before = {0}, after = {0};
-  int error = ask_ptxas(ptxas->path, ptxas->arch, ptx, &before, diagnostic);
-  if (!error)
-    error = ask_ptxas(ptxas->path, ptxas->arch, &work->result.text, &after, diagnostic);
-  *any = false;
-  for (unsigned i = 0; i < work->result.kernels && !error; i++) {
-    const bf_rewrite_kernel *kernel = &work->result.kernel[i];
-    bf_plan *own = plan_of(work, kernel->name);
-    const bf_ptx_function *function = bf_ptx_find(work->module, kernel->name);
-    if (!own || !function || !kernel->is_rewritten)
-      continue;
-    double share = is_listed(work->wrap, kernel->name)
-                       ? 0
-                       : bf_judge_share(&own->comparison) * (1 + bf_judge_noise(&own->comparison));
-    bf_resources_compare(&before, &after, function, share, own->reason, sizeof own->reason);
-    *any |= own->reason[0] != 0;
-  }
-  bf_resources_free(&before);
-  bf_resources_free(&after);
-  return error;
-}
-
-/* What was done to a kernel, or why not, and what was predicted. */
-static void log_kernel(const rewriting *work, const bf_rewrite_kernel *kernel) {
-  const bf_plan *own = plan_of(work, kernel->name);
-  bf_text remark = {0};
-  bool has_reason = own && own->reason[0] && !kernel->is_rewritten && !kernel->obstacles;
-  if (has_reason && kernel->accesses)
-    bf_text_addf(&remark, "%s: left alone: %s", kernel->name, own->reason);
-  else
-    bf_listed_remark(kernel, &remark);
-  if (own && kernel->is_rewritten && own->has_comparison) {
-    bf_text_puts(&remark, ": ");
-    bf_judge_explain(&own->comparison, &remark);
-  }
-  cli_wrap_log(work->wrap, "  %s", remark.data ? remark.data : kernel->name);
-  bf_text_free(&remark);
-}
-
-static void log_result(const rewriting *work) {
-  const bf_rewrite_result *result = &work->result;
-  unsigned hashed = 0;
-  for (unsigned i = 0; i < result->kernels; i++)
-    hashed += result->kernel[i].is_rewritten;
-  cli_wrap_log(work->wrap, "%s: %u of %u kernels rewritten", work->name, hashed, result->kernels);
-  for (unsigned i = 0; i < result->kernels; i++)
-    log_kernel(work, &result->kernel[i]);
-}
-
 /* Says that a file is compiled as it is because it was rewritten before. */
 static void warn_again(const cli_wrap *wrap, const char *name) {
   bf_diagnostic why = {.caret = -1};
@@ -298,47 +157,41 @@ static void warn_again(const cli_wrap *wrap, const char *name) {
   cli_wrap_warn(wrap, &why);
 }
 
-/* Chooses, rewrites, and leaves alone what would need too much. */
-static int rewrite_module(rewriting *work, const cli_wrap_ptxas *ptxas, const bf_text *ptx,
-                          bf_diagnostic *diagnostic) {
-  bool again = false;
-  BF_TRY(plan(work, diagnostic));
-  BF_TRY(rewrite(work, diagnostic));
-  if (work->result.is_changed && ptxas->path)
-    BF_TRY(compare_resources(work, ptxas, ptx, &again, diagnostic));
-  return again ? rewrite(work, diagnostic) : BF_OK;
+/* Adds what was done to the log, line by line. */
+static void log_remarks(const cli_wrap *wrap, const bf_text *remarks) {
+  for (const char *line = remarks->data; line && *line;) {
+    size_t length = strcspn(line, "\n");
+    cli_wrap_log(wrap, "%.*s", (int)length, line);
+    line += length + (line[length] == '\n');
+  }
 }
 
-/* Rewrites PTX text. */
-static int rewrite_text(const cli_wrap *wrap, const char *name, const bf_text *ptx,
-                        const cli_wrap_ptxas *ptxas, bf_text *rewritten,
-                        bf_diagnostic *diagnostic) {
-  rewriting work = {.wrap = wrap, .name = name};
-  BF_TRY(bf_ptx_parse(name, ptx->data, ptx->size, &work.module, diagnostic));
-  int error = rewrite_module(&work, ptxas, ptx, diagnostic);
+int cli_wrap_rewrite(const cli_wrap *wrap, const char *name, const bf_text *ptx, const char *ptxas,
+                     const char *arch, bf_text *rewritten, bf_diagnostic *diagnostic) {
+  const bf_compiling how = {
+      .listed = &wrap->listed, .is_auto = wrap->is_auto, .ptxas = ptxas, .arch = arch};
+  bf_compiled compiled;
+  if (!bf_ptx_text_is(ptx->data, ptx->size))
+    return BF_OK;
+  int error = bf_compiling_rewrite(&how, name, ptx, &compiled, diagnostic);
   if (!error) {
-    log_result(&work);
-    if (work.result.was_rewritten)
+    log_remarks(wrap, &compiled.remarks);
+    if (compiled.was_rewritten)
       warn_again(wrap, name);
-    if (work.result.is_changed)
-      bf_text_add(rewritten, work.result.text.data, work.result.text.size);
-    if (rewritten->failed)
-      error = bf_no_memory(diagnostic);
+    *rewritten = compiled.ptx;
+    compiled.ptx = (bf_text){0};
   }
-  bf_rewrite_free(&work.result);
-  bf_plans_free(&work.plans);
-  bf_ptx_free(work.module);
+  bf_compiled_free(&compiled);
   return error;
 }
 
-int cli_wrap_rewrite(const cli_wrap *wrap, const char *file, const char *name,
-                     const cli_wrap_ptxas *ptxas, bf_text *rewritten, bf_diagnostic *diagnostic) {
+int cli_wrap_rewrite_file(const cli_wrap *wrap, const char *file, const char *name,
+                          const char *ptxas, const char *arch, bf_text *rewritten,
+                          bf_diagnostic *diagnostic) {
   bf_text ptx = {0};
   int error = bf_read_file(file, SIZE_MAX, &ptx, diagnostic);
-  if (!error && bf_ptx_text_is(ptx.data, ptx.size))
-    error = rewrite_text(wrap, name, &ptx, ptxas, rewritten, diagnostic);
+  if (!error)
+    error = cli_wrap_rewrite(wrap, name, &ptx, ptxas, arch, rewritten, diagnostic);
   bf_text_free(&ptx);
-  if (error)
-    bf_text_free(rewritten);
   return error;
 }

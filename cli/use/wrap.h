@@ -60,17 +60,15 @@ typedef struct cli_wrap {
 int cli_wrap_get(cli_wrap *wrap, bf_diagnostic *diagnostic);
 void cli_wrap_free(cli_wrap *wrap);
 
-/* How ptxas is asked what kernels need: its path (NULL: it is not asked), and what it compiles for,
- * as in -arch=sm_90. */
-typedef struct cli_wrap_ptxas {
-  const char *path, *arch;
-} cli_wrap_ptxas;
-
-/* Rewrites the PTX of a file, which the log calls name; *rewritten stays empty where that changes
- * nothing, and where the file holds no PTX. A kernel that would need too many registers when
- * rewritten is left alone (resources.h). */
-int cli_wrap_rewrite(const cli_wrap *wrap, const char *file, const char *name,
-                     const cli_wrap_ptxas *ptxas, bf_text *rewritten, bf_diagnostic *diagnostic);
+/* Rewrites PTX, which the log calls name, into an empty text, which stays empty where that changes
+ * nothing, and where it is no PTX. ptxas (NULL: it is not asked) and arch are as in bf_compiling.
+ */
+int cli_wrap_rewrite(const cli_wrap *wrap, const char *name, const bf_text *ptx, const char *ptxas,
+                     const char *arch, bf_text *rewritten, bf_diagnostic *diagnostic);
+/* The same for the PTX of a file. */
+int cli_wrap_rewrite_file(const cli_wrap *wrap, const char *file, const char *name,
+                          const char *ptxas, const char *arch, bf_text *rewritten,
+                          bf_diagnostic *diagnostic);
 /* Adds a line to the log. */
 void cli_wrap_log(const cli_wrap *wrap, const char *format, ...) BF_PRINTF(2, 3);
 /* Says in the log and on standard error that something is compiled as it is, and why. */

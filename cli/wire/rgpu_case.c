@@ -87,44 +87,13 @@ void cli_rgpu_case_free(cli_rgpu_case *own) {
   bf_arena_free(&own->outcome.result.arena);
 }
 
-/* ---- Copies ---- */
-
-static bool term_uses_copies(const bf_rgpu_term *term) {
-  if (!term)
-    return false;
-  return term->kind == BF_RGPU_TERM_COPY || term->kind == BF_RGPU_TERM_COPIES ||
-         term_uses_copies(term->left) || term_uses_copies(term->right);
-}
-
-/* Whether an operand depends on the copy. */
-static bool operand_uses_copies(const bf_rgpu_operand *operand) {
-  bool found = term_uses_copies(operand->constant.term);
-  for (unsigned i = 0; i < operand->initial.count; i++)
-    found |= term_uses_copies(operand->initial.value[operand->initial.is_repeated ? 0 : i].term);
-  return found;
-}
-
-/* Whether copies of the graph do different things. */
-static bool uses_copies(const bf_rgpu_graph *graph) {
-  bool found = term_uses_copies(graph->iterations) || term_uses_copies(graph->blocks);
-  for (unsigned i = 0; i < graph->nodes; i++) {
-    const bf_rgpu_node *node = &graph->node[i];
-    found |= term_uses_copies(node->start) || term_uses_copies(node->offset);
-    for (unsigned j = 0; j < BF_RGPU_OPERANDS; j++)
-      found |= operand_uses_copies(&node->operand[j]);
-  }
-  for (unsigned i = 0; i < graph->finals; i++)
-    found |= term_uses_copies(graph->final[i].element);
-  return found;
-}
-
 int cli_rgpu_case_map(const cli_rgpu_settings *s, cli_rgpu_case *own, bf_diagnostic *diagnostic) {
   bf_rgpu_map_options options = {.ring = cli_rgpu_ring(s), .most_states = s->states};
   if (s->copies)
     options.copies = s->copies > UINT32_MAX ? UINT32_MAX : (unsigned)s->copies;
   else if (own->benchmark && !s->lanes)
     options.copies = own->benchmark->copies;
-  else if (!uses_copies(own->graph))
+  else if (!bf_rgpu_uses_copies(own->graph))
     options.copies = 1;
   unsigned copies = options.copies;
   options.copies = bf_rgpu_copies_at_once(&own->fabric, copies);

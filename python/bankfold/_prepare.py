@@ -40,12 +40,12 @@ def prepare(ptx: PtxLike, *, block: Optional[Shape] = None, blocks: Optional[Dic
     for kernel in module.kernels.values():
         shape = (blocks or {}).get(kernel.name, (blocks or {}).get(kernel.readable_name, block)) or kernel.block
         if shape is None:
-            notes.append(f"{kernel.name}: not analysed: the size of its blocks is not known")
+            notes.append(f"{kernel.readable_name}: not analysed: the size of its blocks is not known")
             continue
         try:
             analyses.append(analyze(module, kernel.name, block=shape))
         except BankfoldError as why:
-            notes.append(f"{kernel.name}: not analysed: {why}")
+            notes.append(f"{kernel.readable_name}: not analysed: {why}")
     done = None
     if optimize:
         done = rewrite(module, hash, block=block if hash == "auto" else None, padding_has_room=padding_has_room)

@@ -284,6 +284,7 @@ class Analysis(Result):
     sites: List[Site]
     notes: List[str]
     workload: Workload = dataclasses.field(repr=False, compare=False)
+    readable_name: str = ""
 
     ROWS = "sites"
     COLUMNS = (("conflicts", "conflicts"), ("wavefronts", "wavefronts"), ("accesses", "accesses"), ("instruction", "instruction"),
@@ -313,7 +314,7 @@ class Analysis(Result):
         return {place: (at[0], at[1], at[2]) for place, at in ordered}
 
     def summary(self) -> str:
-        text = f"{self.kernel}, a block of {'x'.join(map(str, self.block))} on {self.machine}: {self.conflicts} conflicts"
+        text = f"{self.readable_name or self.kernel}, a block of {'x'.join(map(str, self.block))} on {self.machine}: {self.conflicts} conflicts"
         return "\n".join([text] + [f"note: {note}" for note in self.notes])
 
 
@@ -345,7 +346,8 @@ def analyze(ptx: PtxLike, kernel: Optional[str] = None, *, block: Optional[Shape
     sites = [_site(at) for at in numbered(lambda index: library.bf_kernel_analysis_get(owned.address, index))]
     notes = [text_of(note) for note in numbered(lambda index: library.bf_kernel_analysis_note(owned.address, index))]
     work = Workload._take(create("bf_workload_free", "bf_kernel_analysis_workload", owned.address))
-    return Analysis(which.name, on.name, _shape(block) if block else which.block or (0, 0, 0), sites, notes, work)
+    return Analysis(which.name, on.name, _shape(block) if block else which.block or (0, 0, 0), sites, notes, work,
+                    which.readable_name)
 
 
 # ---- Launches ----
@@ -568,6 +570,7 @@ class RewrittenKernel(Result):
     shared_bytes: int
     padded_shared_bytes: int
     share_left: Optional[float]
+    readable_name: str = ""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -581,7 +584,7 @@ class Rewriting(Result):
     kernels: List[RewrittenKernel]
 
     ROWS = "kernels"
-    COLUMNS = (("kernel", "name"), ("hash", "hash"), ("hashed", "hashed"), ("accesses", "accesses"),
+    COLUMNS = (("kernel", "readable_name"), ("hash", "hash"), ("hashed", "hashed"), ("accesses", "accesses"),
                ("added", "added_instructions"), ("time left", "share_left"), ("left alone because", "reason"))
 
     def summary(self) -> str:
@@ -589,10 +592,11 @@ class Rewriting(Result):
         return f"{done} of {len(self.kernels)} kernels rewritten" + (", as it was before" if self.is_repeated else "")
 
 
-def _rewriting(address: int) -> Rewriting:
+def _rewriting(address: int, module: Module) -> Rewriting:
     kernels = [RewrittenKernel(text_of(at.name), at.is_rewritten, text_of(at.hash) if at.hash else None,
                                text_of(at.reason) if at.reason else None, at.accesses, at.hashed, at.added_instructions,
-                               at.shared_bytes, at.padded_shared_bytes, at.share_left or None)
+                               at.shared_bytes, at.padded_shared_bytes, at.share_left or None,
+                               module.kernels[text_of(at.name)].readable_name)
                for at in numbered(lambda index: library.bf_rewriting_get(address, index))]
     return Rewriting(text_of(library.bf_rewriting_text(address)), text_of(library.bf_rewriting_hashes(address)),
                      library.bf_rewriting_is_changed(address), library.bf_rewriting_is_repeated(address), kernels)
@@ -610,7 +614,7 @@ def rewrite(ptx: PtxLike, hash: Optional[str] = "auto", *, hashes: Union[str, Di
                     kernel=encode(kernel), padding_has_room=padding_has_room, predict=predict)
     given.block[:] = _shape(block)
     owned = create("bf_rewriting_free", "bf_rewrite_module", module.address, ctypes.byref(given))
-    return _rewriting(owned.address)
+    return _rewriting(owned.address, module)
 
 
 # ---- Tuning ----
@@ -664,4 +668,4 @@ def tune(ptx: PtxLike, kernel: Optional[str] = None, *, grid: Shape = 1, block: 
                            at.launches, at.before.wavefronts, at.after.wavefronts, at.before.warp_instructions,
                            at.after.warp_instructions, at.before.cycles, at.after.cycles)
                for at in numbered(lambda index: library.bf_tuning_get(owned.address, index))]
-    return Tuning(kernels, _rewriting(library.bf_tuning_rewriting(owned.address)))
+    return Tuning(kernels, _rewriting(library.bf_tuning_rewriting(owned.address), module))

@@ -1,13 +1,13 @@
 """Numba: kernels of @cuda.jit, analysed and, where that is predicted to win, hashed.
 
-    print(bankfold.numba.analyze(kernel, block=256))       # a kernel that was compiled
+    print(bankfold.numba.analyze(kernel, block=256)[0])    # a kernel that was compiled
 
     with bankfold.numba.optimize() as seen:                # kernels that are compiled inside
         kernel[grid, block](x, y)"""
 import contextlib
 import functools
 import sys
-from typing import Any, Iterator, List, Optional
+from typing import Any, Dict, Iterator, List, Optional, Tuple
 
 from ._prepare import Prepared, prepare
 from .errors import BankfoldError
@@ -28,31 +28,71 @@ def analyze(kernel: Any, block: Shape) -> List[Analysis]:
     return [analyze_ptx(module, name, block=block) for module in map(Module, ptx_of(kernel)) for name in module.kernels]
 
 
-@contextlib.contextmanager
-def optimize(block: Optional[Shape] = None, hash: str = "auto", verbose: bool = True) -> Iterator[List[Prepared]]:
-    """Kernels that Numba compiles inside are rewritten before they are linked. What cannot be read is linked as it is."""
-    from numba.cuda import codegen  # pylint: disable=import-outside-toplevel
-    library = codegen.CUDACodeLibrary
-    original = library.get_asm_str
-    seen: List[Prepared] = []
+class _Rewriter:
+    """Rewrites PTX on its way to the linker, each text once."""
 
-    @functools.wraps(original)
-    def get_asm_str(self: Any, *arguments: Any, **named: Any) -> Any:
-        ptx = original(self, *arguments, **named)
+    def __init__(self, block: Optional[Shape], hash: str, verbose: bool) -> None:
+        self.block, self.hash, self.verbose = block, hash, verbose
+        self.launched: Optional[Shape] = None  # the block of the launch that compiles
+        self.seen: List[Prepared] = []
+        self.done: Dict[Tuple[str, Optional[Shape]], str] = {}
+
+    def __call__(self, ptx: str) -> str:
+        block = self.block or self.launched
+        if (ptx, block) not in self.done:
+            self.done[ptx, block] = self._rewrite(ptx, block)
+        return self.done[ptx, block]
+
+    def _rewrite(self, ptx: str, block: Optional[Shape]) -> str:
         try:
-            prepared = prepare(ptx, block=block, hash=hash)
+            prepared = prepare(ptx, block=block, hash=self.hash)
         except BankfoldError as why:
             print(f"bankfold: compiled as it is: {why}", file=sys.stderr)
             return ptx
-        if prepared.rewriting and prepared.rewriting.is_repeated:
-            return ptx
-        seen.append(prepared)
-        if verbose:
+        self.seen.append(prepared)
+        if self.verbose:
             print(f"bankfold: {prepared}", file=sys.stderr)
-        return prepared.ptx if prepared.rewriting and prepared.rewriting.is_changed else ptx
+        return prepared.ptx
 
-    library.get_asm_str = get_asm_str
+
+@contextlib.contextmanager
+def _replaced(owner: Any, name: str, make: Any) -> Iterator[None]:
+    """A method in the place of another for a while; make gets the one that it was."""
+    original = getattr(owner, name)
+    setattr(owner, name, functools.wraps(original)(make(original)))
     try:
-        yield seen
+        yield
     finally:
-        library.get_asm_str = original
+        setattr(owner, name, original)
+
+
+@contextlib.contextmanager
+def optimize(block: Optional[Shape] = None, hash: str = "auto", verbose: bool = True) -> Iterator[List[Prepared]]:
+    """Kernels that Numba compiles inside are rewritten before they are linked, for blocks of that shape or, without one,
+    of the launch that has them compiled. What cannot be read is linked as it is. A kernel that was compiled keeps its code:
+    before, inside and behind."""
+    from numba.cuda import codegen, dispatcher  # pylint: disable=import-outside-toplevel
+    rewriter = _Rewriter(block, hash, verbose)
+
+    def texts(original: Any) -> Any:  # what goes to the linker: a list of texts
+        return lambda *arguments, **named: [rewriter(ptx) for ptx in original(*arguments, **named)]
+
+    def text(original: Any) -> Any:  # or, where Numba has no such list, one
+        return lambda *arguments, **named: rewriter(original(*arguments, **named))
+
+    def launch(original: Any) -> Any:
+        def call(self: Any, *arguments: Any, **named: Any) -> Any:
+            before, rewriter.launched = rewriter.launched, tuple(self.blockdim)
+            try:
+                return original(self, *arguments, **named)
+            finally:
+                rewriter.launched = before
+        return call
+
+    library = codegen.CUDACodeLibrary
+    has_texts = hasattr(library, "_get_ptxes")
+    with contextlib.ExitStack() as stack:
+        stack.enter_context(_replaced(library, "_get_ptxes" if has_texts else "get_asm_str", texts if has_texts else text))
+        if hasattr(dispatcher, "_LaunchConfiguration"):
+            stack.enter_context(_replaced(dispatcher._LaunchConfiguration, "__call__", launch))
+        yield rewriter.seen

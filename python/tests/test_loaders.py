@@ -48,20 +48,20 @@ class CupyTest(unittest.TestCase):
             bankfold.cupy.ptx_of("nonsense")
 
 
-@unittest.skipUnless("numba" in MISSING, "Numba itself is installed")
+@unittest.skipUnless("numba" in MISSING, "Numba itself is installed: test_numba tests with it")
 class NumbaTest(unittest.TestCase):
     def test_analyze_and_optimize(self):
         import bankfold.numba
         from numba import cuda
-        kernel = cuda.Kernel(support.transpose(".reqntid 32, 32, 1"))
+        kernel = cuda.Kernel(support.transpose())
         self.assertEqual([found.conflicts for found in bankfold.numba.analyze(kernel, (32, 32))], [992])
         said = io.StringIO()
         with contextlib.redirect_stderr(said), bankfold.numba.optimize() as seen:
-            kernel[1, (32, 32)]()
+            kernel[1, (32, 32, 1)]()
         self.assertTrue(is_hashed(kernel.loaded))
-        self.assertEqual(len(seen), 1)
+        self.assertEqual([prepared.analyses[0].block for prepared in seen], [(32, 32, 1)])
         self.assertIn("992 conflicts", said.getvalue())
-        kernel[1, (32, 32)]()
+        kernel[1, (32, 32, 1)]()
         self.assertFalse(is_hashed(kernel.loaded))
 
     def test_what_cannot_be_read_is_compiled(self):
@@ -69,7 +69,7 @@ class NumbaTest(unittest.TestCase):
         from numba import cuda
         kernel = cuda.Kernel("no PTX")
         with contextlib.redirect_stderr(io.StringIO()), bankfold.numba.optimize():
-            kernel[1, 32]()
+            kernel[1, (32, 1, 1)]()
         self.assertEqual(kernel.loaded, "no PTX")
 
 

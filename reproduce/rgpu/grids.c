@@ -4,8 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static int out_of_memory(bf_diagnostic *diagnostic) { return bf_no_memory(diagnostic); }
-
 static int32_t smaller(int32_t a, int32_t b) { return a < b ? a : b; }
 static int32_t larger(int32_t a, int32_t b) { return a > b ? a : b; }
 
@@ -51,7 +49,7 @@ static int launch_nw(const rgpu_data *data, const rgpu_data *result, const bf_de
   uint64_t cells = (uint64_t)width * height, places = (uint64_t)(width + 1) * (height + 1);
   int32_t *pairs = malloc(cells * sizeof *pairs), *scores = calloc(places, sizeof *scores);
   uint64_t pairs_there, scores_there;
-  int error = pairs && scores ? BF_OK : out_of_memory(diagnostic);
+  int error = pairs && scores ? BF_OK : bf_no_memory(diagnostic);
   for (uint64_t i = 0; !error && i < cells; i++)
     pairs[i] = shifted[i] - 2 * penalty;
   if (!error) {
@@ -96,7 +94,7 @@ static int check_nw(const rgpu_data *before, const rgpu_data *after, bf_corpus_o
     }
     bf_corpus_compare_u32(scores + y * width, reference, width, outcome);
   }
-  int error = row && reference ? BF_OK : out_of_memory(diagnostic);
+  int error = row && reference ? BF_OK : bf_no_memory(diagnostic);
   free(row);
   free(reference);
   return error;
@@ -188,7 +186,7 @@ static int check_path(const rgpu_data *before, const rgpu_data *after, bf_corpus
   uint64_t rows = (uint64_t)rgpu_parameter(before, "rows");
   const int32_t *wall = (int32_t *)rgpu_array(before, "wall") + margin;
   int32_t *now = malloc(columns * sizeof *now), *next = malloc(columns * sizeof *next);
-  int error = now && next ? BF_OK : out_of_memory(diagnostic);
+  int error = now && next ? BF_OK : bf_no_memory(diagnostic);
   if (!error)
     memcpy(now, (int32_t *)rgpu_array(before, "cost0") + margin, columns * sizeof *now);
   for (uint64_t y = 0; !error && y < rows; y++) {
@@ -271,7 +269,7 @@ static int check_stencil(const rgpu_data *before, const rgpu_data *after,
   const float *in = rgpu_array(before, "in"), *out = rgpu_array(after, "out");
   float *reference = malloc(nx * sizeof *reference);
   if (!reference)
-    return out_of_memory(diagnostic);
+    return bf_no_memory(diagnostic);
   for (uint64_t z = 1; z + 1 < nz; z++)
     for (uint64_t y = 1; y + 1 < ny; y++) {
       uint64_t row = z * plane + y * nx;

@@ -4,8 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static int out_of_memory(bf_diagnostic *diagnostic) { return bf_no_memory(diagnostic); }
-
 /* ---- CONV ---- */
 
 /* Nine products of numbers below 1 with weights that add up to 1, in any order. */
@@ -46,7 +44,7 @@ static int check_conv(const rgpu_data *before, const rgpu_data *after, bf_corpus
   const float *in = rgpu_array(before, "in"), *out = rgpu_array(after, "out");
   float *reference = malloc(width * sizeof *reference);
   if (!reference)
-    return out_of_memory(diagnostic);
+    return bf_no_memory(diagnostic);
   for (uint64_t y = 0; y < height; y++) {
     for (uint64_t x = 2; x < width; x++)
       reference[x] = convolve(in + y * width + x, width);
@@ -162,7 +160,7 @@ static int check_integr(const rgpu_data *before, const rgpu_data *after, bf_corp
     }
     bf_corpus_compare_u32(out + (y + 1) * width, reference, width, outcome);
   }
-  int error = column && reference ? BF_OK : out_of_memory(diagnostic);
+  int error = column && reference ? BF_OK : bf_no_memory(diagnostic);
   free(column);
   free(reference);
   return error;

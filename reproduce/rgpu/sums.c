@@ -5,8 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static int out_of_memory(bf_diagnostic *diagnostic) { return bf_no_memory(diagnostic); }
-
 /* ---- MRIQ ---- */
 
 static const double TWO_PI = 6.283185307179586;
@@ -22,7 +20,7 @@ static int upload_samples(const rgpu_data *data, const bf_device *device, rgpu_k
   uint64_t count = rgpu_elements(data, "k"), size = count * sizeof(float), room;
   const float *k = rgpu_array(data, "k");
   float *scaled = malloc(size);
-  int error = scaled ? BF_OK : out_of_memory(diagnostic);
+  int error = scaled ? BF_OK : bf_no_memory(diagnostic);
   for (uint64_t i = 0; !error && i < count; i++)
     scaled[i] = i % 4 == 3 ? k[i] : (float)(k[i] * TWO_PI);
   if (!error)
@@ -121,7 +119,7 @@ static int upload_inputs(const rgpu_data *data, const bf_device *device, uint64_
   uint64_t count = rgpu_elements(data, "input");
   float *apart = malloc(count * sizeof *apart);
   if (!apart)
-    return out_of_memory(diagnostic);
+    return bf_no_memory(diagnostic);
   for (uint64_t i = 0; i < count; i++)
     apart[i] = input_of(rgpu_array(data, "input"), inputs, i / inputs, i % inputs);
   int error = bf_corpus_upload(device, apart, count * sizeof *apart, address, diagnostic);
@@ -192,7 +190,7 @@ static int upload_points(const rgpu_data *data, const bf_device *device, bool is
     return bf_corpus_upload(device, point, bytes, address, diagnostic);
   float *apart = malloc(bytes);
   if (!apart)
-    return out_of_memory(diagnostic);
+    return bf_no_memory(diagnostic);
   for (uint64_t i = 0; i < 4 * points; i++)
     apart[i % 4 * points + i / 4] = point[i];
   int error = bf_corpus_upload(device, apart, bytes, address, diagnostic);

@@ -77,6 +77,7 @@ typedef struct bf_analyze_site {
   bool has_op; /* op and width_bytes say what it is; else no trace can hold it */
   bf_op op;
   unsigned width_bytes; /* per lane */
+  unsigned pieces;      /* that an execution is made of, of which one is listed; 1 but for wmma */
   bool is_reached;      /* the block executes it, or may */
   const char *formula;  /* of the address, or NULL where it was not reached */
   bool is_affine;       /* address = steps times thread index + what is the same for all lanes */

@@ -17,6 +17,7 @@ typedef struct builder {
   bf_analysis *analysis;
   bf_analyze_site *site;
   bool is_rounded; /* the site accesses the whole words that its addresses lie in */
+  uint64_t distance_bytes[BF_ANALYZE_LANES]; /* of lanes from the address, in a tile; else 0 */
   bf_analyze_unknown unknown[MOST_OF_A_KIND * (BF_UNKNOWN_COUNT + 1)];
   unsigned unknowns;
   uint64_t explained[64]; /* conditions and loops whose reasons the site already has */
@@ -218,7 +219,9 @@ static void add_warps(builder *b, const bf_record *record, const bf_lanes *lanes
     if (access.mask == 0)
       continue;
     for (unsigned i = 0; i < BF_ANALYZE_LANES && warp * 32 + i < values->threads; i++)
-      access.address[i] = access.mask >> i & 1 ? (uint32_t)lanes->value[warp * 32 + i] & kept : 0;
+      access.address[i] = access.mask >> i & 1 ? ((uint32_t)lanes->value[warp * 32 + i] & kept) +
+                                                     (uint32_t)b->distance_bytes[i]
+                                               : 0;
     if (has_offset)
       settle_addresses(access.mask, access.address);
     add_access(b, &access);
@@ -349,6 +352,10 @@ static void begin_site(builder *b, uint32_t index) {
   b->is_rounded = b->site->has_op && instruction->types &&
                   bf_op_side(b->site->op) == BF_SIDE_ATOMIC &&
                   bf_ptx_type_bytes(instruction->type[0]) < b->site->width_bytes;
+  b->site->pieces = 1;
+  memset(b->distance_bytes, 0, sizeof b->distance_bytes);
+  if (bf_walk_is_tile(b->walk->function, instruction, &b->site->pieces, b->distance_bytes))
+    add_unknown(b, BF_UNKNOWN_COUNT, "how ptxas takes a tile of wmma to pieces");
 }
 
 static int compare_unknowns(const void *x, const void *y) {

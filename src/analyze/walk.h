@@ -160,6 +160,10 @@ const char *bf_analyze_source_file(const bf_ptx_module *module, uint64_t number)
 /* What an instruction is in a trace (bf_ptx_access_kind); false where a trace cannot hold it. */
 bool bf_walk_kind(const bf_ptx_function *function, const bf_ptx_instruction *instruction, bf_op *op,
                   unsigned *width_bytes);
+/* Whether an instruction moves a tile (wmma): in how many pieces, and how far from the start of the
+ * tile each lane is in the first of them. */
+bool bf_walk_is_tile(const bf_ptx_function *function, const bf_ptx_instruction *instruction,
+                     unsigned *pieces, uint64_t distance_bytes[BF_ANALYZE_LANES]);
 /* The lanes whose addresses count: those of one matrix are lanes 0 to 7. */
 uint32_t bf_walk_counted_lanes(const bf_ptx_instruction *instruction);
 

@@ -147,6 +147,7 @@ typedef bool (*bf_emu_select)(bf_emu_decoder *decoder, const bf_ptx_instruction 
   X(atomic)                                                                                        \
   X(warp)                                                                                          \
   X(matrix)                                                                                        \
+  X(wmma)                                                                                          \
   X(texture)                                                                                       \
   X(async)                                                                                         \
   X(wgmma)

@@ -27,8 +27,10 @@ enum { BF_PANEL = 8 }; /* columns of a panel, and rows of a register */
 
 #if defined(__clang__)
 #define BF_UNROLL _Pragma("unroll")
+#define BF_UNROLL_8 _Pragma("unroll")
 #else
 #define BF_UNROLL _Pragma("GCC unroll 4")
+#define BF_UNROLL_8 _Pragma("GCC unroll 8")
 #endif
 #define BF_ALWAYS_INLINE inline __attribute__((always_inline))
 
@@ -64,8 +66,47 @@ static BF_ALWAYS_INLINE bf_four bf_four_add(bf_four a, bf_four b, bf_four c) {
 
 /* ---- Panels ---- */
 
+typedef uint16_t bf_halves __attribute__((vector_size(16)));
+typedef uint32_t bf_pairs __attribute__((vector_size(16)));
+typedef uint64_t bf_quads __attribute__((vector_size(16)));
+
+/* The same for 16-bit types: the pieces are turned over as bits, and become numbers line by line.
+ */
+static BF_ALWAYS_INLINE void bf_panel_from_halves(bf_ptx_type type, const void *pieces,
+                                                  double *panel) {
+  static const unsigned char column[BF_PANEL] = {0, 2, 4, 6, 1, 3, 5, 7};
+  bf_halves piece[BF_PANEL];
+  bf_pairs pair[BF_PANEL];
+  bf_quads quad[BF_PANEL], line;
+  BF_UNROLL_8
+  for (unsigned i = 0; i < BF_PANEL; i++)
+    memcpy(&piece[i], (const uint8_t *)pieces + 16 * column[i], sizeof *piece);
+  BF_UNROLL_8
+  for (unsigned i = 0; i < BF_PANEL; i += 2) { /* lines 0 to 3 and 4 to 7 of two columns */
+    pair[i] = (bf_pairs)__builtin_shufflevector(piece[i], piece[i + 1], 0, 8, 1, 9, 2, 10, 3, 11);
+    pair[i + 1] =
+        (bf_pairs)__builtin_shufflevector(piece[i], piece[i + 1], 4, 12, 5, 13, 6, 14, 7, 15);
+  }
+  BF_UNROLL_8
+  for (unsigned i = 0; i < 4; i++) { /* two lines of four columns */
+    unsigned from = i / 2 * 4 + i % 2;
+    quad[2 * i] = (bf_quads)__builtin_shufflevector(pair[from], pair[from + 2], 0, 4, 1, 5);
+    quad[2 * i + 1] = (bf_quads)__builtin_shufflevector(pair[from], pair[from + 2], 2, 6, 3, 7);
+  }
+  BF_UNROLL_8
+  for (unsigned i = 0; i < 4; i++)
+    for (unsigned odd = 0; odd < 2; odd++) {
+      line = odd ? (bf_quads){quad[i][1], quad[i + 4][1]} : (bf_quads){quad[i][0], quad[i + 4][0]};
+      bf_unpack_piece(type, &line, panel + (size_t)(2 * i + odd) * BF_PANEL);
+    }
+}
+
 /* A piece of each of the 8 columns of a panel, one after the other, to lines of the panel. */
 static inline void bf_panel_from_columns(bf_ptx_type type, const void *pieces, double *panel) {
+  if (type == BF_PTX_F16 || type == BF_PTX_BF16) {
+    bf_panel_from_halves(type, pieces, panel);
+    return;
+  }
   double value[BF_PANEL][32];
   unsigned elements = 128 / bf_matrix_bits(type);
   for (unsigned column = 0; column < BF_PANEL; column++)
@@ -88,12 +129,10 @@ static inline void bf_panel_from_columns(bf_ptx_type type, const void *pieces, d
 
 /* A piece with the 8 columns of line k (16-bit types) to that line of a panel. */
 static inline void bf_panel_from_line(bf_ptx_type type, const void *piece, double *line) {
-  double value[32] = {0};
-  bf_unpack_piece(type, piece, value);
-  for (unsigned i = 0; i < 4; i++) {
-    line[i] = value[2 * i];
-    line[4 + i] = value[2 * i + 1];
-  }
+  bf_halves half;
+  memcpy(&half, piece, sizeof half);
+  half = __builtin_shufflevector(half, half, 0, 2, 4, 6, 1, 3, 5, 7);
+  bf_unpack_piece(type, &half, line);
 }
 
 /* ---- Accumulators ---- */
@@ -163,6 +202,29 @@ static BF_ALWAYS_INLINE void bf_sums_store(bf_sum_types types, const bf_sums *su
 
 /* ---- Products ---- */
 
+#if defined(__AVX512F__)
+/* Eight rows: d = c + a panel. a has depth numbers in a row. */
+static BF_ALWAYS_INLINE void bf_multiply_all(bf_sum_types types, const bf_sums *sums,
+                                             const double *a, const double *panel, unsigned depth) {
+  __m512d sum[BF_PANEL];
+  const size_t pitch = depth;
+  BF_UNROLL_8
+  for (unsigned row = 0; row < BF_PANEL; row++)
+    sum[row] =
+        _mm512_insertf64x4(_mm512_castpd256_pd512((__m256d)bf_sums_load(types.c, sums, 0, 4 * row)),
+                           (__m256d)bf_sums_load(types.c, sums, 1, 4 * row), 1);
+  for (const double *end = a + pitch; a < end; a++, panel += BF_PANEL) {
+    __m512d line = _mm512_loadu_pd(panel);
+    BF_UNROLL_8
+    for (unsigned row = 0; row < BF_PANEL; row++)
+      sum[row] = _mm512_fmadd_pd(_mm512_set1_pd(a[row * pitch]), line, sum[row]);
+  }
+  BF_UNROLL_8
+  for (unsigned row = 0; row < BF_PANEL; row++)
+    bf_sums_store(types, sums, 4 * row, (bf_four)_mm512_castpd512_pd256(sum[row]),
+                  (bf_four)_mm512_extractf64x4_pd(sum[row], 1));
+}
+#else
 /* Rows first to first + 3 of a block: d = c + a panel. a has depth numbers in a row. */
 static BF_ALWAYS_INLINE void bf_multiply_rows(bf_sum_types types, const bf_sums *sums,
                                               unsigned first, const double *a, const double *panel,
@@ -190,15 +252,22 @@ static BF_ALWAYS_INLINE void bf_multiply_rows(bf_sum_types types, const bf_sums 
     bf_sums_store(types, sums, 4 * (first + row), even[row], odd[row]);
 }
 
+/* The same of all eight rows, in two parts: more sums do not fit into the registers of the host. */
+static BF_ALWAYS_INLINE void bf_multiply_all(bf_sum_types types, const bf_sums *sums,
+                                             const double *a, const double *panel, unsigned depth) {
+  for (unsigned first = 0; first < BF_PANEL; first += 4)
+    bf_multiply_rows(types, sums, first, a, panel, depth);
+}
+#endif
+
 /* d = c + a panel of an 8 x 8 block. */
 static inline void bf_multiply_block(bf_sum_types types, const bf_sums *sums, const double *a,
                                      const double *panel, unsigned depth) {
   const bf_sum_types floats = {BF_PTX_F32, BF_PTX_F32, false};
-  for (unsigned first = 0; first < BF_PANEL; first += 4)
-    if (types.c == BF_PTX_F32 && types.d == BF_PTX_F32)
-      bf_multiply_rows(floats, sums, first, a, panel, depth);
-    else
-      bf_multiply_rows(types, sums, first, a, panel, depth);
+  if (types.c == BF_PTX_F32 && types.d == BF_PTX_F32)
+    bf_multiply_all(floats, sums, a, panel, depth);
+  else
+    bf_multiply_all(types, sums, a, panel, depth);
 }
 
 /* The same of a sparse a: of its row r the numbers a[r * kept] on, kept of them, belong to lines

@@ -1,5 +1,6 @@
 /* The conflict profile: wavefronts per site, counted while a kernel runs. Every worker of the
  * launch has sums of its own; they are added up when asked for. */
+#include "emu/copied.h"
 #include "emu/costs.h"
 #include "emu/event_count.h"
 #include "emu/inner.h"
@@ -16,6 +17,7 @@ struct bf_profile {
   const bf_machine *machine;
   const bf_hash *hash;  /* NULL: none */
   bf_counter **counter; /* per worker */
+  bf_copied **copied;   /* per worker */
   unsigned workers, sites;
   bf_profile_row *sum; /* [worker][site] */
   bool is_borrowed;    /* sum is */
@@ -37,7 +39,8 @@ int bf_profile_create(const bf_machine *machine, const bf_hash *hash, const bf_e
   made->sites = bf_emu_kernel_sites(kernel);
   made->sum = calloc((size_t)made->workers * (made->sites ? made->sites : 1), sizeof *made->sum);
   made->counter = calloc(made->workers, sizeof *made->counter);
-  int error = made->sum && made->counter ? BF_OK : bf_no_memory(diagnostic);
+  made->copied = calloc(made->workers, sizeof *made->copied);
+  int error = made->sum && made->counter && made->copied ? BF_OK : bf_no_memory(diagnostic);
   for (unsigned i = 0; i < made->workers && !error; i++)
     error = bf_counter_create(machine, hash, &made->counter[i], diagnostic);
   if (error)
@@ -52,8 +55,11 @@ void bf_profile_free(bf_profile *profile) {
     return;
   for (unsigned i = 0; profile->counter && i < profile->workers; i++)
     bf_counter_free(profile->counter[i]);
+  for (unsigned i = 0; profile->copied && i < profile->workers; i++)
+    bf_copied_free(profile->copied[i]);
   bf_kept_free(profile->kept);
   free(profile->counter);
+  free(profile->copied);
   free(profile->conflicts);
   free(profile->block);
   if (!profile->is_borrowed)
@@ -127,18 +133,31 @@ static void keep_worst(bf_profile_row *row, const bf_emu_event *event, uint32_t 
          BF_EMU_LANES * sizeof *event->shared_address);
 }
 
+/* What an access costs, and by what the counter knows it; of copies by their sources too. */
+static int count_event(const bf_profile *profile, const bf_emu_event *event, bf_copied_cost *cost) {
+  bf_counter *counter = profile->counter[event->worker];
+  bool is_copy = event->op == BF_OP_CP16 && event->global_address && event->mask;
+  if (is_copy && bf_copied_find(profile->copied[event->worker], event, cost))
+    return BF_OK;
+  BF_TRY(bf_emu_event_count(counter, profile->machine, profile->hash, event, &cost->count));
+  cost->pattern = bf_counter_last(counter);
+  if (is_copy)
+    bf_copied_keep(&profile->copied[event->worker], event, cost);
+  return BF_OK;
+}
+
 /* Adds one access to the sums of its worker. */
 static void count_access(void *context, const bf_emu_event *event) {
   bf_profile *profile = context;
   if (event->space != BF_PTX_SPACE_SHARED || event->worker >= profile->workers)
     return;
   bf_profile_row *row = &profile->sum[(size_t)event->worker * profile->sites + event->site];
-  bf_count count;
-  if (bf_emu_event_count(profile->counter[event->worker], profile->machine, profile->hash, event,
-                         &count) != BF_OK) {
+  bf_copied_cost cost;
+  if (count_event(profile, event, &cost) != BF_OK) {
     row->failed++;
     return;
   }
+  bf_count count = cost.count;
   uint64_t times = profile->sample ? weigh(profile, event, &count) : 1;
   row->executions += times;
   row->wavefronts_load += times * count.wavefronts_load;
@@ -151,7 +170,7 @@ static void count_access(void *context, const bf_emu_event *event) {
   if (wavefronts > row->worst)
     keep_worst(row, event, wavefronts);
   if (profile->kept)
-    bf_kept_add(profile->kept, event, bf_counter_last(profile->counter[event->worker]), times);
+    bf_kept_add(profile->kept, event, cost.pattern, times);
 }
 
 /* Adds what the hardware accesses by itself. The matrices of wgmma take a wavefront for every row

@@ -7,6 +7,7 @@
  * What an mbarrier holds says emu/phase.h. */
 #include "emu/cluster.h"
 #include "emu/late.h"
+#include "emu/near.h"
 #include "emu/phase.h"
 #include "emu/race.h"
 #include "emu/warp.h"
@@ -43,6 +44,14 @@ struct bf_emu_async {
 static void do_copies(warp_copy *copy, uint32_t lanes) {
   lanes &= copy->lanes;
   copy->lanes &= ~lanes;
+  unsigned least = 16;
+  for (unsigned lane = 0; lane < BF_EMU_LANES; lane++)
+    least = copy->source_bytes[lane] < least ? copy->source_bytes[lane] : least;
+  if (least == 16 && lanes == UINT32_MAX) {
+    for (unsigned lane = 0; lane < BF_EMU_LANES; lane++)
+      memcpy(copy->to[lane], copy->from[lane], 16);
+    return;
+  }
   BF_EACH_LANE(lanes, lane) {
     uint8_t *to = copy->to[lane];
     const uint8_t *from = copy->from[lane];
@@ -162,8 +171,11 @@ static bool reach_sources(bf_emu_warp *warp, const bf_emu_op *op, uint32_t lanes
       same |= (uint32_t)(size[lane] == bytes) << lane;
     same &= left;
     left &= ~same;
-    if (bytes && !bf_emu_reach(warp, op, at->space, BF_OP_LD, bytes, detail->bytes, bytes, false,
-                               same, address, pointer))
+    bf_near_access whole = {at->space, BF_OP_LD, bytes, bytes, false};
+    if (bytes == detail->bytes
+            ? !bf_near_reach(warp, op, at, &whole, same, pointer)
+            : bytes && !bf_emu_reach(warp, op, at->space, BF_OP_LD, bytes, detail->bytes, bytes,
+                                     false, same, address, pointer))
       return false;
   }
   for (unsigned lane = 0; lane < BF_EMU_LANES; lane++)
@@ -173,12 +185,12 @@ static bool reach_sources(bf_emu_warp *warp, const bf_emu_op *op, uint32_t lanes
 
 /* Finds where the copies go, and tells observers where they come from. */
 static bool reach_places(bf_emu_warp *warp, const bf_emu_op *op, uint32_t lanes,
-                         const uint64_t *address, const uint64_t *from, uint8_t **to) {
+                         const uint64_t *from, uint8_t **to) {
   const copy_detail *detail = op->detail;
+  bf_near_access what = {detail->to.space, detail->kind, detail->bytes, detail->bytes, true};
   warp->copied_from = from;
   warp->copies_cached = detail->is_cached;
-  bool is_found = bf_emu_reach(warp, op, detail->to.space, detail->kind, detail->bytes,
-                               detail->bytes, detail->bytes, true, lanes, address, to);
+  bool is_found = bf_near_reach(warp, op, &detail->to, &what, lanes, to);
   warp->copied_from = NULL;
   return is_found;
 }
@@ -186,15 +198,13 @@ static bool reach_places(bf_emu_warp *warp, const bf_emu_op *op, uint32_t lanes,
 /* cp.async: notes the copies. Where there is no room they are done at once, behind those before. */
 static const bf_emu_op *run_copy(bf_emu_warp *warp, const bf_emu_op *op) {
   const copy_detail *detail = op->detail;
-  const bf_emu_address *at = &detail->to;
-  uint64_t address[BF_EMU_LANES], from[BF_EMU_LANES];
+  uint64_t from[BF_EMU_LANES];
   warp_copy now = {.lanes = BF_MASK(), .bytes = detail->bytes};
   if (!now.lanes)
     return op + 1;
-  bf_emu_addresses(warp, at->place, at->register_bytes, at->offset, address);
   read_sizes(warp, detail, now.source_bytes);
   if (!reach_sources(warp, op, now.lanes, now.source_bytes, from, now.from) ||
-      !reach_places(warp, op, now.lanes, address, from, now.to))
+      !reach_places(warp, op, now.lanes, from, now.to))
     return NULL;
   struct bf_emu_async *list = list_with_room(warp);
   if (list) {

@@ -1,16 +1,9 @@
-/* Matrix products of a warp: mma, wmma, ldmatrix, stmatrix, movmatrix.
- *
- * A fragment is a matrix spread over the registers of the 32 lanes. With g = lane / 4 and
- * t = lane % 4, and E elements per register, the layouts of mma in the PTX ISA are all of one kind:
- *   A: a register holds row g of 8 rows and columns tE .. tE+E-1 of 4E columns; the registers of a
- *      tile of 16 rows go down first, then right, and tiles follow each other downwards.
- *   B: the same with rows and columns exchanged; columns of 8, registers down, then right.
- *   C, D: elements 2t and 2t+1 of row g of an 8x8 block; blocks down a tile of 16 rows, tiles
- * right. wmma uses the same layouts, tile after tile; where it has more registers than that needs
- * (f16), the others are copies. Programs see that only through load, store and mma.
+/* Matrix products of a warp: mma, wmma.mma; ldmatrix, stmatrix, movmatrix. Where elements lie says
+ * fragment.h.
  *
  * How products are summed: panel.h; tf32 takes the high 19 bits. f64 is a chain of fused
  * multiply-adds. */
+#include "emu/fragment.h"
 #include "emu/near.h"
 #include "emu/panel.h"
 #include "emu/sparse.h"
@@ -20,59 +13,6 @@
 bool BF_EMU_NAME(bf_emu_select_matrix)(bf_emu_decoder *decoder,
                                        const bf_ptx_instruction *instruction, bf_emu_op *op);
 
-enum { MOST_REGISTERS = 8, MOST_BLOCKS = 4, MOST_ELEMENTS = 1024 };
-
-typedef enum matrix_role { ROLE_A, ROLE_B, ROLE_C } matrix_role;
-
-typedef struct fragment {
-  matrix_role role;
-  bf_ptx_type type;
-  unsigned rows, columns;
-  unsigned bits;           /* of an element */
-  unsigned per_register;   /* elements */
-  unsigned register_bytes; /* 4 or 8 */
-  unsigned registers;      /* that hold the matrix */
-  unsigned copies;         /* how often; the first counts */
-  uint32_t place[MOST_REGISTERS];
-  /* Of A the rows of a register, of B its columns, both in eights, and the piece of 16 bytes. */
-  struct {
-    uint16_t line, piece;
-  } part[MOST_REGISTERS];
-  /* Of C, D: the registers that have the even and the odd columns of each 8 x 8 block. */
-  uint8_t block[MOST_BLOCKS][2];
-} fragment;
-
-typedef struct spot {
-  unsigned row, column;
-} spot;
-
-/* Rows of 8 in a tile. */
-static unsigned tile_height(const fragment *f) { return f->rows >= 16 ? 2 : 1; }
-
-/* Where element i of register r lies for lane 0. */
-static spot spot_of_register(const fragment *f, unsigned r, unsigned i) {
-  unsigned height = tile_height(f), span = 4 * f->per_register;
-  if (f->role == ROLE_B) {
-    unsigned down = f->rows / span;
-    return (spot){r % down * span + i, r / down * 8};
-  }
-  if (f->role == ROLE_A) {
-    unsigned per_tile = height * (f->columns / span), in_tile = r % per_tile;
-    return (spot){r / per_tile * 16 + in_tile % height * 8, in_tile / height * span + i};
-  }
-  unsigned element = r * f->per_register + i, per_tile = 2 * height, across = f->columns / 8;
-  unsigned tile = element / per_tile, in_tile = element % per_tile;
-  return (spot){tile / across * 16 + in_tile / 2 * 8, tile % across * 8 + in_tile % 2};
-}
-
-/* How far lane is from lane 0. */
-static spot spot_of_lane(const fragment *f, unsigned lane) {
-  unsigned g = lane / 4, t = lane % 4;
-  if (f->role == ROLE_B)
-    return (spot){t * f->per_register, g};
-  return (spot){g, t * (f->role == ROLE_A ? f->per_register : 2)};
-}
-
 /* ---- Products of f64, with fused multiply-adds ---- */
 
 /* Where the first element of register r of lane 0 lies in a matrix stored row after row, and the
@@ -81,14 +21,14 @@ typedef struct element_walk {
   unsigned first, g, t;
 } element_walk;
 
-static element_walk walk_of(const fragment *f, unsigned r, unsigned i) {
-  spot from = spot_of_register(f, r, i), lane = spot_of_lane(f, 1);
+static element_walk walk_of(const bf_fragment *f, unsigned r, unsigned i) {
+  bf_spot from = bf_fragment_spot(f, r, i), lane = bf_fragment_lane(f, 1);
   unsigned pitch = f->columns, first = from.row * pitch + from.column;
-  return (element_walk){first, f->role == ROLE_B ? 1 : pitch, lane.row * pitch + lane.column};
+  return (element_walk){first, f->role == BF_ROLE_B ? 1 : pitch, lane.row * pitch + lane.column};
 }
 
 /* The whole matrix, row after row. */
-static void gather(const bf_emu_warp *warp, const fragment *f, double *matrix) {
+static void gather(const bf_emu_warp *warp, const bf_fragment *f, double *matrix) {
   for (unsigned r = 0; r < f->registers; r++) {
     element_walk walk = walk_of(f, r, 0);
     const double *from = BF_LANES(const double, f->place[r]);
@@ -98,7 +38,7 @@ static void gather(const bf_emu_warp *warp, const fragment *f, double *matrix) {
 }
 
 typedef struct product {
-  fragment a, b, c, d;
+  bf_fragment a, b, c, d;
   bool saturate;
   bool by_and;   /* b1: and instead of xor */
   bool is_mixed; /* a register of d is another one of c */
@@ -109,7 +49,7 @@ typedef struct product {
 
 /* d = c + a b. */
 static void multiply_doubles(bf_emu_warp *warp, const product *p, uint32_t lanes) {
-  double a[MOST_ELEMENTS], b[MOST_ELEMENTS], d[MOST_ELEMENTS];
+  double a[BF_FRAGMENT_ELEMENTS], b[BF_FRAGMENT_ELEMENTS], d[BF_FRAGMENT_ELEMENTS];
   unsigned n = p->b.columns, depth = p->a.columns;
   gather(warp, &p->a, a);
   gather(warp, &p->b, b);
@@ -127,30 +67,43 @@ static void multiply_doubles(bf_emu_warp *warp, const product *p, uint32_t lanes
 
 /* ---- Other products: panel.h says how ---- */
 
-/* A row after row. */
-static void gather_rows(const bf_emu_warp *warp, const fragment *f, double *a) {
+/* A row after row; type is that of f. */
+static BF_ALWAYS_INLINE void gather_rows(const bf_emu_warp *warp, const bf_fragment *f,
+                                         bf_ptx_type type, double *a) {
   unsigned depth = f->columns, span = 4 * f->per_register;
   for (unsigned r = 0; r < f->registers; r++) {
     const uint32_t *word = BF_LANES(const uint32_t, f->place[r]);
     double *to = a + f->part[r].line * 8 * depth + f->part[r].piece * span;
     for (unsigned row = 0; row < 8; row++)
-      bf_unpack_piece(f->type, word + 4 * row, to + row * depth);
+      bf_unpack_piece(type, word + 4 * row, to + row * depth);
   }
 }
 
-/* B panel after panel. */
-static void gather_panels(const bf_emu_warp *warp, const fragment *f, double *b) {
+/* B panel after panel; type is that of f. */
+static BF_ALWAYS_INLINE void gather_panels(const bf_emu_warp *warp, const bf_fragment *f,
+                                           bf_ptx_type type, double *b) {
   unsigned depth = f->rows, span = 4 * f->per_register;
   for (unsigned r = 0; r < f->registers; r++)
-    bf_panel_from_columns(f->type, BF_LANES(const uint32_t, f->place[r]),
+    bf_panel_from_columns(type, BF_LANES(const uint32_t, f->place[r]),
                           b + (f->part[r].line * depth + f->part[r].piece * span) * BF_PANEL);
+}
+
+/* Both, which for f16 need not ask for the type of each piece. */
+static void gather_factors(const bf_emu_warp *warp, const product *p, double *a, double *b) {
+  if (p->a.type == BF_PTX_F16 && p->b.type == BF_PTX_F16) {
+    gather_rows(warp, &p->a, BF_PTX_F16, a);
+    gather_panels(warp, &p->b, BF_PTX_F16, b);
+  } else {
+    gather_rows(warp, &p->a, p->a.type, a);
+    gather_panels(warp, &p->b, p->b.type, b);
+  }
 }
 
 /* d = c + a b for all blocks of the accumulator. What is not written at once is written behind
  * them: where not all lanes take part, or a register of d is one of c that is read later. */
 static void multiply(bf_emu_warp *warp, const product *p, const double *a, const uint8_t *line,
                      const double *b, uint32_t lanes) {
-  uint32_t later[MOST_REGISTERS][BF_EMU_LANES];
+  uint32_t later[BF_FRAGMENT_REGISTERS][BF_EMU_LANES];
   bool is_direct = lanes == UINT32_MAX && !p->is_mixed;
   bf_sum_types types = {p->c.type, p->d.type, p->saturate};
   unsigned kept = p->a.columns;
@@ -177,18 +130,18 @@ static void multiply(bf_emu_warp *warp, const product *p, const double *a, const
 
 /* b1: the words of row `row` of a (or column of b): word w of the lane and register that hold it.
  */
-static uint32_t word_of(const bf_emu_warp *warp, const fragment *f, unsigned line, unsigned w) {
-  unsigned r = f->role == ROLE_A ? w / 4 * tile_height(f) + line / 8 : w / 4;
+static uint32_t word_of(const bf_emu_warp *warp, const bf_fragment *f, unsigned line, unsigned w) {
+  unsigned r = f->role == BF_ROLE_A ? w / 4 * bf_fragment_height(f) + line / 8 : w / 4;
   return BF_LANES(const uint32_t, f->place[r])[line % 8 * 4 + w % 4];
 }
 
 /* d = c + number of ones in a xor b, or a and b, over the bits of a row and a column. */
 static void multiply_bits(bf_emu_warp *warp, const product *p, uint32_t lanes) {
-  uint32_t sum[MOST_REGISTERS][BF_EMU_LANES];
+  uint32_t sum[BF_FRAGMENT_REGISTERS][BF_EMU_LANES];
   for (unsigned r = 0; r < p->d.registers; r++) {
     memcpy(sum[r], BF_LANES(const uint32_t, p->c.place[r]), sizeof sum[r]);
     for (unsigned lane = 0; lane < BF_EMU_LANES; lane++) {
-      spot from = spot_of_register(&p->d, r, 0), at = spot_of_lane(&p->d, lane);
+      bf_spot from = bf_fragment_spot(&p->d, r, 0), at = bf_fragment_lane(&p->d, lane);
       for (unsigned w = 0; w < p->a.columns / 32; w++) {
         uint32_t a = word_of(warp, &p->a, from.row + at.row, w);
         uint32_t b = word_of(warp, &p->b, from.column + at.column, w);
@@ -202,24 +155,13 @@ static void multiply_bits(bf_emu_warp *warp, const product *p, uint32_t lanes) {
   }
 }
 
-/* Waits for all lanes of the warp; *lanes are then those that execute op. */
-static bool meet_all(bf_emu_warp *warp, const bf_emu_op *op, uint32_t *lanes) {
-  *lanes = BF_MASK();
-  if (!*lanes)
-    return true;
-  if (!bf_emu_meet(warp, op, *lanes, UINT32_MAX))
-    return false;
-  *lanes = BF_MASK();
-  return true;
-}
-
 /* mma and wmma.mma. */
 static const bf_emu_op *run_product(bf_emu_warp *warp, const bf_emu_op *op) {
   const product *p = op->detail;
-  double a[MOST_ELEMENTS], b[MOST_ELEMENTS];
-  uint8_t line[MOST_ELEMENTS];
+  double a[BF_FRAGMENT_ELEMENTS], b[BF_FRAGMENT_ELEMENTS];
+  uint8_t line[BF_FRAGMENT_ELEMENTS];
   uint32_t lanes;
-  if (!meet_all(warp, op, &lanes))
+  if (!bf_fragment_meet(warp, op, &lanes))
     return NULL;
   if (p->a.type == BF_PTX_B1) {
     multiply_bits(warp, p, lanes);
@@ -229,113 +171,9 @@ static const bf_emu_op *run_product(bf_emu_warp *warp, const bf_emu_op *op) {
     if (p->is_sparse &&
         !bf_sparse_lines(warp, op, p->metadata, p->selector, p->a.type, p->a.columns, line))
       return NULL;
-    gather_rows(warp, &p->a, a);
-    gather_panels(warp, &p->b, b);
+    gather_factors(warp, p, a, b);
     multiply(warp, p, a, p->is_sparse ? line : NULL, b, lanes);
   }
-  return op + 1;
-}
-
-/* ---- wmma.load and wmma.store ---- */
-
-typedef struct matrix_transfer {
-  fragment fragment;
-  bf_emu_address address;
-  uint32_t stride; /* place of the distance of rows (or columns) in elements */
-  bool by_rows;    /* layout in memory */
-  bool is_store;
-} matrix_transfer;
-
-/* Whether the elements of a register lie side by side in memory. */
-static bool is_contiguous(const matrix_transfer *transfer) {
-  return transfer->fragment.per_register == 1 ||
-         transfer->by_rows == (transfer->fragment.role != ROLE_B);
-}
-
-/* Where lanes are in the matrix, in elements of memory from that of lane 0. */
-static void lane_distances(const bf_emu_warp *warp, const matrix_transfer *transfer,
-                           uint64_t *distance) {
-  const uint32_t *stride = BF_LANES(const uint32_t, transfer->stride);
-  for (unsigned lane = 0; lane < BF_EMU_LANES; lane++) {
-    spot at = spot_of_lane(&transfer->fragment, lane);
-    distance[lane] = transfer->by_rows ? (uint64_t)at.row * stride[lane] + at.column
-                                       : (uint64_t)at.column * stride[lane] + at.row;
-  }
-}
-
-/* Addresses of element i of register r for all lanes. */
-static void element_addresses(const bf_emu_warp *warp, const matrix_transfer *transfer, unsigned r,
-                              unsigned i, const uint64_t *start, const uint64_t *distance,
-                              uint64_t *address) {
-  const uint32_t *stride = BF_LANES(const uint32_t, transfer->stride);
-  spot from = spot_of_register(&transfer->fragment, r, i);
-  uint64_t lines = transfer->by_rows ? from.row : from.column;
-  uint64_t in_line = transfer->by_rows ? from.column : from.row, bits = transfer->fragment.bits;
-  for (unsigned lane = 0; lane < BF_EMU_LANES; lane++)
-    address[lane] = start[lane] + (distance[lane] + lines * stride[lane] + in_line) * bits / 8;
-}
-
-/* Moves a number of bytes between the registers of lanes and memory. */
-#define MOVE(type)                                                                                 \
-  BF_EACH_LANE(lanes, lane) {                                                                      \
-    uint8_t *in_register = first + lane * step;                                                    \
-    if (is_store)                                                                                  \
-      memcpy(pointer[lane], in_register, sizeof(type));                                            \
-    else                                                                                           \
-      memcpy(in_register, pointer[lane], sizeof(type));                                            \
-  }
-
-/* Moves bytes between the registers, at a byte offset in each lane, and memory. */
-static void move(bf_emu_warp *warp, const matrix_transfer *transfer, unsigned r, unsigned offset,
-                 unsigned bytes, uint32_t lanes, uint8_t *const *pointer) {
-  uint8_t *first = warp->registers + transfer->fragment.place[r] + offset;
-  unsigned step = transfer->fragment.register_bytes;
-  bool is_store = transfer->is_store;
-  if (bytes == 1)
-    MOVE(uint8_t)
-  else if (bytes == 2)
-    MOVE(uint16_t)
-  else if (bytes == 4)
-    MOVE(uint32_t)
-  else
-    MOVE(uint64_t)
-}
-
-/* Makes the copies of the registers just loaded. */
-static void fill_copies(bf_emu_warp *warp, const fragment *f, uint32_t lanes) {
-  for (unsigned r = f->registers; r < f->registers * f->copies; r++) {
-    const uint32_t *from = BF_LANES(const uint32_t, f->place[r % f->registers]);
-    uint32_t *to = BF_LANES(uint32_t, f->place[r]);
-    BF_SET_LANES(lanes, to, from[lane]);
-  }
-}
-
-/* wmma.load, wmma.store: a register is one access where its elements lie side by side in memory,
- * else one access per element. */
-static const bf_emu_op *run_transfer(bf_emu_warp *warp, const bf_emu_op *op) {
-  const matrix_transfer *transfer = op->detail;
-  const fragment *f = &transfer->fragment;
-  const bf_emu_address *from = &transfer->address;
-  uint64_t start[BF_EMU_LANES], distance[BF_EMU_LANES], address[BF_EMU_LANES];
-  uint8_t *pointer[BF_EMU_LANES];
-  uint32_t lanes;
-  if (!meet_all(warp, op, &lanes))
-    return NULL;
-  bool whole = is_contiguous(transfer);
-  unsigned bytes = whole ? f->register_bytes : f->bits / 8;
-  bf_near_access what = {from->space, transfer->is_store ? BF_OP_ST : BF_OP_LD, bytes, bytes,
-                         transfer->is_store};
-  bf_emu_addresses(warp, from->place, from->register_bytes, from->offset, start);
-  lane_distances(warp, transfer, distance);
-  for (unsigned r = 0; r < f->registers; r++)
-    for (unsigned i = 0; i < (whole ? 1 : f->per_register); i++) {
-      element_addresses(warp, transfer, r, i, start, distance, address);
-      if (!bf_near_reach_at(warp, op, &what, lanes, address, pointer))
-        return NULL;
-      move(warp, transfer, r, i * bytes, bytes, lanes, pointer);
-    }
-  if (!transfer->is_store)
-    fill_copies(warp, f, lanes);
   return op + 1;
 }
 
@@ -379,7 +217,7 @@ static const bf_emu_op *run_rows(bf_emu_warp *warp, const bf_emu_op *op) {
   const bf_emu_address *from = &rows->address;
   uint8_t *pointer[BF_EMU_LANES];
   uint32_t lanes, needed = UINT32_MAX >> (32 - 8 * rows->matrices);
-  if (!meet_all(warp, op, &lanes))
+  if (!bf_fragment_meet(warp, op, &lanes))
     return NULL;
   if (!lanes)
     return op + 1;
@@ -398,7 +236,7 @@ static const bf_emu_op *run_rows(bf_emu_warp *warp, const bf_emu_op *op) {
 /* movmatrix: the matrix of the warp, transposed. */
 static const bf_emu_op *run_transpose(bf_emu_warp *warp, const bf_emu_op *op) {
   uint32_t lanes, result[BF_EMU_LANES];
-  if (!meet_all(warp, op, &lanes))
+  if (!bf_fragment_meet(warp, op, &lanes))
     return NULL;
   const uint32_t *a = BF_LANES(const uint32_t, op->a);
   for (unsigned lane = 0; lane < BF_EMU_LANES; lane++) {
@@ -412,82 +250,6 @@ static const bf_emu_op *run_transpose(bf_emu_warp *warp, const bf_emu_op *op) {
 }
 
 /* ---- Selection ---- */
-
-typedef struct matrix_shape {
-  unsigned m, n, k;
-} matrix_shape;
-
-/* Reads the modifier mMnNkK; false where there is none. */
-static bool read_shape(const bf_ptx_instruction *instruction, matrix_shape *shape) {
-  for (unsigned i = 0; i < instruction->modifiers; i++)
-    if (sscanf(instruction->modifier[i], "m%3un%3uk%3u", &shape->m, &shape->n, &shape->k) == 3)
-      return true;
-  return false;
-}
-
-/* Which part of the matrix each register has. */
-static void find_parts(fragment *f) {
-  unsigned span = 4 * f->per_register, height = tile_height(f), across = f->columns / 8;
-  for (unsigned r = 0; r < f->registers && f->role != ROLE_C; r++) {
-    spot from = spot_of_register(f, r, 0);
-    f->part[r].line = (uint16_t)((f->role == ROLE_B ? from.column : from.row) / 8);
-    f->part[r].piece = (uint16_t)((f->role == ROLE_B ? from.row : from.column) / span);
-  }
-  for (unsigned i = 0; i < f->rows / 8 && f->role == ROLE_C && f->bits != 64; i++)
-    for (unsigned j = 0; j < across; j++) {
-      unsigned pair = (i / height * across + j) * height + i % height;
-      for (unsigned odd = 0; odd < 2; odd++)
-        f->block[i * across + j][odd] = (uint8_t)(f->bits == 16 ? pair : 2 * pair + odd);
-    }
-}
-
-/* The fragment of a role. False where the matrix does not fill whole registers. */
-static bool make_fragment(matrix_role role, bf_ptx_type type, matrix_shape shape, fragment *f) {
-  *f = (fragment){
-      .role = role,
-      .type = type,
-      .rows = role == ROLE_B ? shape.k : shape.m,
-      .columns = role == ROLE_A ? shape.k : shape.n,
-      .bits = bf_matrix_bits(type),
-  };
-  if (!f->bits)
-    return false;
-  f->register_bytes = f->bits == 64 ? 8 : 4;
-  f->per_register = f->register_bytes * 8 / f->bits;
-  unsigned elements = f->rows * f->columns, per_register = 32 * f->per_register;
-  f->registers = elements / per_register;
-  unsigned span = 4 * f->per_register;
-  unsigned down = role == ROLE_B ? 8 : f->rows, across = role == ROLE_A ? 8 : f->columns;
-  if (elements % per_register || !f->registers || f->registers > MOST_REGISTERS)
-    return false;
-  if ((down != 8 && down % 16) || across % 8 || (elements > MOST_ELEMENTS && f->bits > 1))
-    return false;
-  if (role == ROLE_C ? f->rows / 8 * (f->columns / 8) > MOST_BLOCKS
-                     : (role == ROLE_A ? f->columns : f->rows) % span != 0)
-    return false;
-  find_parts(f);
-  return true;
-}
-
-/* Binds the registers of a fragment: a vector, or one register. More registers than needed are
- * copies. */
-static bool bind_fragment(bf_emu_decoder *decoder, const bf_ptx_operand *operand, bool is_written,
-                          fragment *f) {
-  bool is_vector = operand->kind == BF_PTX_VECTOR;
-  const bf_ptx_operand *item = is_vector ? operand->item : operand;
-  unsigned count = is_vector ? operand->count : 1;
-  bf_ptx_type type = f->register_bytes == 8 ? BF_PTX_B64 : BF_PTX_B32;
-  if (count > MOST_REGISTERS || count < f->registers || count % f->registers)
-    return false;
-  for (unsigned i = 0; i < count; i++) {
-    if (item[i].kind != BF_PTX_SINK && bf_emu_register_bytes(&item[i], type) != f->register_bytes)
-      return false;
-    f->place[i] =
-        is_written ? bf_emu_destination(decoder, &item[i]) : bf_emu_source(decoder, &item[i], type);
-  }
-  f->copies = count / f->registers;
-  return true;
-}
 
 static bool is_integer(bf_ptx_type type) {
   return type == BF_PTX_S8 || type == BF_PTX_U8 || type == BF_PTX_S4 || type == BF_PTX_U4 ||
@@ -549,9 +311,9 @@ static bool select_product(bf_emu_decoder *decoder, const bf_ptx_instruction *in
     a = b = BF_PTX_F16, c = type[1];
   else if (instruction->types != 4)
     return bf_emu_refuse(decoder, "matrix product with these types");
-  matrix_shape shape;
+  bf_matrix_shape shape;
   bool is_sparse = bf_ptx_has(instruction, "sp") || bf_ptx_has(instruction, "sp::ordered_metadata");
-  if (!read_shape(instruction, &shape) || instruction->operands != (is_sparse ? 6 : 4) ||
+  if (!bf_matrix_shape_read(instruction, &shape) || instruction->operands != (is_sparse ? 6 : 4) ||
       has_unknown(instruction) || !types_fit(a, b, c, d))
     return bf_emu_refuse(decoder, "matrix product of this form");
   bool narrow = !is_wmma || a == BF_PTX_B1;
@@ -562,14 +324,16 @@ static bool select_product(bf_emu_decoder *decoder, const bf_ptx_instruction *in
   if (!p)
     return true;
   const bf_ptx_operand *operand = instruction->operand;
-  matrix_shape of_a = {shape.m, shape.n, is_sparse ? shape.k / 2 : shape.k};
+  bf_matrix_shape of_a = {shape.m, shape.n, is_sparse ? shape.k / 2 : shape.k};
   p->is_sparse = is_sparse;
-  if (!make_fragment(ROLE_A, a, of_a, &p->a) || !make_fragment(ROLE_B, b, shape, &p->b) ||
-      !make_fragment(ROLE_C, c, shape, &p->c) || !make_fragment(ROLE_C, d, shape, &p->d) ||
-      !bind_fragment(decoder, &operand[0], true, &p->d) ||
-      !bind_fragment(decoder, &operand[1], false, &p->a) ||
-      !bind_fragment(decoder, &operand[2], false, &p->b) ||
-      !bind_fragment(decoder, &operand[3], false, &p->c))
+  if (!bf_fragment_make(BF_ROLE_A, a, of_a, &p->a) ||
+      !bf_fragment_make(BF_ROLE_B, b, shape, &p->b) ||
+      !bf_fragment_make(BF_ROLE_C, c, shape, &p->c) ||
+      !bf_fragment_make(BF_ROLE_C, d, shape, &p->d) ||
+      !bf_fragment_bind(decoder, &operand[0], true, &p->d) ||
+      !bf_fragment_bind(decoder, &operand[1], false, &p->a) ||
+      !bf_fragment_bind(decoder, &operand[2], false, &p->b) ||
+      !bf_fragment_bind(decoder, &operand[3], false, &p->c))
     return bf_emu_refuse(decoder, "matrix product of this shape and type");
   p->saturate = bf_ptx_has(instruction, "satfinite");
   p->by_and = bf_ptx_has(instruction, "and");
@@ -582,65 +346,6 @@ static bool select_product(bf_emu_decoder *decoder, const bf_ptx_instruction *in
   p->is_mixed = is_mixed(p);
   op->detail = p;
   op->run = run_product;
-  return true;
-}
-
-/* The role of the matrix that a wmma.load or wmma.store names: the modifier behind load or store.
- */
-static bool read_role(const bf_ptx_instruction *instruction, matrix_role *role) {
-  for (unsigned i = 0; i + 1 < instruction->modifiers; i++) {
-    if (strcmp(instruction->modifier[i], "load") && strcmp(instruction->modifier[i], "store"))
-      continue;
-    switch (instruction->modifier[i + 1][0]) {
-    case 'a':
-      *role = ROLE_A;
-      return true;
-    case 'b':
-      *role = ROLE_B;
-      return true;
-    case 'c':
-    case 'd':
-      *role = ROLE_C;
-      return true;
-    default:
-      return false;
-    }
-  }
-  return false;
-}
-
-static bool select_transfer(bf_emu_decoder *decoder, const bf_ptx_instruction *instruction,
-                            bf_emu_op *op) {
-  bool is_store = bf_ptx_has(instruction, "store"), by_rows = bf_ptx_has(instruction, "row");
-  matrix_shape shape;
-  matrix_role role;
-  if (!read_shape(instruction, &shape) || !read_role(instruction, &role) ||
-      instruction->types != 1 || instruction->operands < 2 ||
-      by_rows == bf_ptx_has(instruction, "col"))
-    return bf_emu_refuse(decoder, "wmma of this form");
-  const bf_ptx_operand *address = &instruction->operand[is_store ? 0 : 1];
-  const bf_ptx_operand *registers = &instruction->operand[is_store ? 1 : 0];
-  matrix_transfer *transfer = bf_emu_detail(decoder, sizeof *transfer);
-  if (!transfer)
-    return true;
-  fragment *f = &transfer->fragment;
-  /* Elements of less than 8 bits can only be moved in whole registers. */
-  transfer->by_rows = by_rows;
-  transfer->is_store = is_store;
-  if (!make_fragment(role, instruction->type[0], shape, f) ||
-      !bind_fragment(decoder, registers, !is_store, f) || (f->bits < 8 && !is_contiguous(transfer)))
-    return bf_emu_refuse(decoder, "wmma of this shape and type");
-  transfer->address = bf_emu_bind_address(decoder, instruction, address,
-                                          bf_ptx_address_space(instruction, address));
-  if (instruction->operands == 3) {
-    if (bf_emu_register_bytes(&instruction->operand[2], BF_PTX_U32) != 4)
-      return bf_emu_refuse(decoder, "wmma with a stride that does not have 32 bits");
-    transfer->stride = bf_emu_source(decoder, &instruction->operand[2], BF_PTX_U32);
-  } else {
-    transfer->stride = bf_emu_constant(decoder, by_rows ? f->columns : f->rows, 4);
-  }
-  op->detail = transfer;
-  op->run = run_transfer;
   return true;
 }
 
@@ -700,9 +405,7 @@ bool BF_EMU_NAME(bf_emu_select_matrix)(bf_emu_decoder *decoder,
   case BF_PTX_OP_MMA:
     return select_product(decoder, instruction, op);
   case BF_PTX_OP_WMMA:
-    if (bf_ptx_has(instruction, "mma"))
-      return select_product(decoder, instruction, op);
-    return select_transfer(decoder, instruction, op);
+    return bf_ptx_has(instruction, "mma") && select_product(decoder, instruction, op);
   case BF_PTX_OP_LDMATRIX:
   case BF_PTX_OP_STMATRIX:
     return select_rows(decoder, instruction, op);

@@ -6,6 +6,7 @@
 #define BF_NCU_H
 
 #include "base/base.h"
+#include "memory/memory.h"
 
 /* A counter that may not have been measured. */
 typedef struct bf_ncu_number {
@@ -46,6 +47,7 @@ typedef struct bf_ncu_kernel {
   size_t lines;
   bf_ncu_line *line;
   bf_ncu_number predicted, predicted_ideal; /* of the whole kernel */
+  bool is_run;                              /* they were counted in a run, not in the PTX */
   const char *not_predicted;                /* why there is none, or it is not all; or NULL */
 } bf_ncu_kernel;
 
@@ -71,10 +73,25 @@ void bf_ncu_merge(bf_ncu *ncu);
 void bf_ncu_predict(bf_ncu_kernel *kernel, const char *file, uint64_t line, uint64_t wavefronts,
                     uint64_t ideal);
 
+/* The rule of tools/ncu, which as a program prints tables of reports through NVIDIA's ncu_report.
+ */
+extern const bf_embedded_machine bf_embedded_ncu[];
+
+/* Adds the tables of a file: as they are or, of a report (.ncu-rep), as the program ncu prints them
+ * or, without that, NVIDIA's Python module ncu_report. through: "ncu" or "ncu_report" for one of
+ * them only; NULL: either. */
+int bf_ncu_load(const char *path, const char *through, bf_text *text, bf_diagnostic *diagnostic);
+
 /* Adds what the PTX in a program, or in a file of PTX, says of each kernel, from the shape of its
  * blocks; where that is nothing, not_predicted says why. */
 int bf_ncu_predict_program(bf_ncu *ncu, const char *program, const bf_machine *machine,
                            bf_diagnostic *diagnostic);
+
+/* Puts what a trace of exec (sites KERNEL:FILE:LINE) counts in the place of predictions from PTX:
+ * it knows addresses that depend on data. A kernel that made a multiple of the accesses that were
+ * measured was launched so many times more often, and its mean is taken. */
+int bf_ncu_predict_trace(bf_ncu *ncu, const char *path, const bf_machine *machine,
+                         bf_diagnostic *diagnostic);
 
 /* What the numbers of a kernel mean, a sentence to a line. */
 void bf_ncu_judge(const bf_ncu_kernel *kernel, bf_text *text);

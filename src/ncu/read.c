@@ -38,17 +38,48 @@ static int fail(const reader *r, const char *message) {
 
 /* ---- Kernels ---- */
 
-/* The name without parameters, return type and namespaces of arguments: void ns::f<int>(int)
- * becomes ns::f<int>. */
-static void shorten(const char *name, char *out, size_t bytes) {
-  size_t end = 0, begin = 0;
-  int depth = 0;
-  for (; name[end] && !(depth == 0 && name[end] == '(' && end > 0); end++) {
-    depth += (name[end] == '<') - (name[end] == '>');
-    if (depth == 0 && name[end] == ' ')
-      begin = end + 1;
+/* A value among template arguments, which ncu writes as (type)value, as C++ has it: 64, 64u, true.
+ * Returns how many characters of text it takes, 0 where it is none; adds it to out. */
+static size_t write_value(const char *text, bf_text *out) {
+  static const char *const types[][2] = {{"(int)", ""},
+                                         {"(bool)", ""},
+                                         {"(unsigned int)", "u"},
+                                         {"(long)", "l"},
+                                         {"(unsigned long)", "ul"},
+                                         {"(unsigned char)", NULL}};
+  for (size_t i = 0; i < sizeof types / sizeof *types; i++) {
+    size_t type = strlen(types[i][0]), digits;
+    if (strncmp(text, types[i][0], type) != 0)
+      continue;
+    digits = strspn(text + type, "-0123456789");
+    if (!digits)
+      return 0;
+    if (strcmp(types[i][0], "(bool)") == 0)
+      bf_text_puts(out, text[type] == '0' ? "false" : "true");
+    else
+      bf_text_addf(out, "%s%.*s%s", types[i][1] ? "" : types[i][0], (int)digits, text + type,
+                   types[i][1] ? types[i][1] : "");
+    return type + digits;
   }
-  snprintf(out, bytes, "%.*s", (int)(end - begin), name + begin);
+  return 0;
+}
+
+/* The name without parameters and return type, with values as C++ has them: void ns::f<int,
+ * (int)8>(int) becomes ns::f<int, 8>. */
+static void shorten(const char *name, char *out, size_t bytes) {
+  bf_text text = {0};
+  int depth = 0;
+  for (size_t at = 0, taken; name[at] && !(depth == 0 && name[at] == '(' && at > 0); at += taken) {
+    taken = depth ? write_value(name + at, &text) : 0;
+    depth += (name[at] == '<') - (name[at] == '>');
+    if (depth == 0 && name[at] == ' ')
+      text.size = 0;
+    else if (!taken)
+      bf_text_add(&text, name + at, 1);
+    taken = taken ? taken : 1;
+  }
+  snprintf(out, bytes, "%.*s", (int)text.size, text.data ? text.data : "");
+  bf_text_free(&text);
 }
 
 static int add_kernel(reader *r, const char *name, bf_ncu_kernel **kernel) {
@@ -208,6 +239,8 @@ static int read_source(reader *r) {
   if (c->line >= 0 && c->file < 0 && !has_line)
     return BF_OK;
   line.address = c->address >= 0 && !(c->line >= 0 && c->file < 0) ? field(r, c->address) : NULL;
+  if (line.address && !*line.address)
+    line.address = NULL; /* a row of a line, in a table that has instructions too */
   line.instruction = field(r, c->text);
   line.instruction += strspn(line.instruction, " ");
   bf_ncu_kernel *kernel = last_kernel(r);
@@ -283,6 +316,8 @@ static int read_pair(reader *r, bool *is_pair) {
     return BF_OK;
   if (strcmp(name, "File Path") == 0)
     r->source_file = value;
+  else if (strcmp(name, "Launch") == 0) /* of tools/ncu: what follows is of another launch */
+    r->table = NO_TABLE;
   else if (names_kernel && (!kernel || r->table == NO_TABLE || strcmp(kernel->name, value) != 0))
     BF_TRY(add_kernel(r, value, &kernel));
   else if (kernel && strcmp(name, "Block Size") == 0)

@@ -32,8 +32,8 @@ static void write_line(const bf_ncu_line *line, bf_text *text) {
 static void write_predicted(const bf_ncu_kernel *kernel, bf_text *text) {
   const char *why = kernel->not_predicted;
   if (kernel->predicted.is_there)
-    bf_text_addf(text, "  predicted from the PTX: %llu wavefronts, %llu would do%s%s\n",
-                 (unsigned long long)kernel->predicted.value,
+    bf_text_addf(text, "  predicted from %s: %llu wavefronts, %llu would do%s%s\n",
+                 kernel->is_run ? "a run" : "the PTX", (unsigned long long)kernel->predicted.value,
                  (unsigned long long)kernel->predicted_ideal.value, why ? "; " : "",
                  why ? why : "");
   else if (why)

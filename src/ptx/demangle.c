@@ -82,7 +82,17 @@ static size_t length_of_scope(const char *name, size_t length) {
  * comes behind words ("vtable for"). */
 static bool is_special(const char *mangled) { return mangled[2] == 'T' || mangled[2] == 'G'; }
 
-/* Appends the plain name of _Z..., cut; false where there is none. */
+/* Appends a name without its tags, [abi:...]: Numba puts its version and its options there. */
+static void add_untagged(const char *name, size_t length, bf_text *text) {
+  for (size_t at = 0; at < length;) {
+    const char *tag = strstr(name + at, "[abi:");
+    size_t end = tag && (size_t)(tag - name) < length ? (size_t)(tag - name) : length;
+    bf_text_add(text, name + at, end - at);
+    at = end < length ? end + strcspn(tag, "]") + 1 : length;
+  }
+}
+
+/* Appends the plain name of _Z..., cut and without tags; false where there is none. */
 static bool add_plain(const char *mangled, bf_text *text) {
   bf_text plain = {0};
   bool is_cut = !is_special(mangled) && demangle_scope(mangled, &plain);
@@ -92,7 +102,7 @@ static bool add_plain(const char *mangled, bf_text *text) {
   if (is_cut && mangled[2] == 'Z' && length == plain.size) /* a variable in a function */
     begin = length_of_scope(plain.data, length) + 2;
   if (is_known && begin < length)
-    bf_text_add(text, plain.data + begin, length - begin);
+    add_untagged(plain.data + begin, length - begin, text);
   text->failed |= plain.failed;
   bf_text_free(&plain);
   return is_known;

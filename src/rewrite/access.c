@@ -23,6 +23,9 @@
  * The highest bit t that H reads is flipped by adding 2^t, whatever else the sum carries into:
  *   H(a + 2^t) = (H(a) ^ the bits that H makes of bit t) + 2^t,
  * so that of two places of a base which differ by 2^t the second costs one XOR.
+ * Where the lowest bits of the base are known and not 0, it is even + rest: base + offset is then
+ * even + (rest + offset), which is taken apart instead, and H(even + x) = H(base + x) ^ H(rest) for
+ * an x that does not touch them.
  * What was computed is remembered; hoist.c says where it can be used again, and which loops
  * it can be computed outside of. */
 #include "rewrite/inner.h"
@@ -74,7 +77,8 @@ typedef struct writer {
   bf_rewrite_code *code;
   const bf_ptx_flow *flow;
   const bf_rewrite_hoist *hoist;
-  const uint64_t *zeros; /* per register */
+  const uint64_t *zeros;        /* per register */
+  const bf_rewrite_rest *rests; /* the same */
   hashing hashing[MOST_HASHES];
   unsigned hashings;
   const hashing *own; /* of the access at hand */
@@ -484,14 +488,24 @@ static held put_place(writer *w, const bf_ptx_operand *base, uint64_t high) {
   return made;
 }
 
-/* Bits of a base that are 0. */
-static uint64_t zeros_of_base(const writer *w, const bf_ptx_operand *base) {
-  if (base->kind == BF_PTX_REGISTER)
-    return w->zeros[base->registers->first + base->index];
+/* What is known of a base: it is even + rest, and these bits of even are 0; rest lies among the
+ * lowest of them. */
+typedef struct evenness {
+  uint64_t zeros, rest;
+} evenness;
+
+static evenness even_base(const writer *w, const bf_ptx_operand *base) {
+  if (base->kind == BF_PTX_REGISTER) {
+    uint32_t number = base->registers->first + base->index;
+    bf_rewrite_rest rest = w->rests[number];
+    unsigned bits = rest.bits < w->own->bits ? rest.bits : w->own->bits;
+    uint64_t low = ((uint64_t)1 << bits) - 1;
+    return (evenness){w->zeros[number] | low, rest.value & low};
+  }
   if (base->kind != BF_PTX_SYMBOL)
-    return 0;
+    return (evenness){0};
   unsigned bits = bf_rewrite_zeros_of_variable(w->plan, w->kernel, base->symbol->variable);
-  return ((uint64_t)1 << bits) - 1;
+  return (evenness){((uint64_t)1 << bits) - 1, 0};
 }
 
 /* Where an access goes: to `place` plus immediate, or where it went. */
@@ -501,12 +515,12 @@ typedef struct target {
   int64_t immediate;
 } target;
 
-/* The target of base + offset where all that the hash reads of base is 0: base + H(offset), which
- * ptxas makes an immediate of. */
+/* The target of base + offset where all that the hash reads of base is known: even + H(rest +
+ * offset), which ptxas makes an immediate of. */
 static target put_sum(writer *w, const bf_ptx_operand *base, int64_t offset) {
-  uint64_t near = (uint64_t)offset & (((uint64_t)1 << w->own->bits) - 1);
-  uint64_t hashed = hash_constant(w, near);
-  target to = {.is_unchanged = hashed == near, .immediate = (int64_t)((uint64_t)offset - near)};
+  uint64_t rest = even_base(w, base).rest, sum = (uint64_t)offset + rest;
+  uint64_t near = sum & (((uint64_t)1 << w->own->bits) - 1), hashed = hash_constant(w, near);
+  target to = {.is_unchanged = hashed == near, .immediate = (int64_t)(sum - near)};
   const held *found = find_held(w, base, (int64_t)near, 0, false);
   if (to.is_unchanged)
     return to;
@@ -517,8 +531,8 @@ static target put_sum(writer *w, const bf_ptx_operand *base, int64_t offset) {
   bool wide = is_wide(base);
   to.place = new_place(w, wide);
   if (base->kind == BF_PTX_REGISTER)
-    PUT(w, "add.s%u \t%splace%s%u, %s, %llu;\n", bits_of(wide), w->prefix, suffix_of(wide),
-        to.place, name_of(w, base), (unsigned long long)hashed);
+    PUT(w, "add.s%u \t%splace%s%u, %s, %lld;\n", bits_of(wide), w->prefix, suffix_of(wide),
+        to.place, name_of(w, base), (long long)(hashed - rest));
   else
     PUT(w, "mov.u32 \t%splace%u, %s+%llu;\n", w->prefix, to.place, name_of(w, base),
         (unsigned long long)hashed);
@@ -530,31 +544,37 @@ static target put_sum(writer *w, const bf_ptx_operand *base, int64_t offset) {
 /* The parts of an offset, as the head of this file has them; far is in the immediate. */
 typedef struct parts {
   uint64_t high, fix;
+  uint64_t
+      unhashed_fix; /* the same for a base that was not hashed, where the hash of even is even */
   int64_t immediate;
 } parts;
 
 static parts take_apart(const writer *w, const bf_ptx_operand *base, int64_t offset) {
-  uint64_t unread = (uint64_t)1 << w->own->bits, near = (uint64_t)offset & (unread - 1);
-  uint64_t carries = near & ~zeros_of_base(w, base);
+  evenness even = even_base(w, base);
+  uint64_t unread = (uint64_t)1 << w->own->bits, sum = (uint64_t)offset + even.rest;
+  uint64_t near = sum & (unread - 1), carries = near & ~even.zeros;
   uint64_t low = carries ? near & ((carries & -carries) - 1) : near, high = near - low;
-  uint64_t hashed = hash_constant(w, low), loose = hashed & ~w->own->written;
-  int64_t far = (int64_t)((uint64_t)offset - near);
+  uint64_t hashed = hash_constant(w, low), written = w->own->written;
+  int64_t far = (int64_t)(sum - near);
   if (is_whole(w, base, high))
     far += (int64_t)high;
   else if (offset < 0) { /* a small number reads better */
     far += (int64_t)unread;
     high -= unread;
   }
-  return (parts){.high = high, .fix = hashed ^ loose, .immediate = far + (int64_t)loose};
+  return (parts){.high = high,
+                 .fix = (hashed ^ hash_constant(w, even.rest)) & written,
+                 .unhashed_fix = (hashed ^ even.rest) & written,
+                 .immediate = far + (int64_t)(hashed & ~written) - (int64_t)(even.rest & ~written)};
 }
 
-/* place = from ^ fix. */
+/* place = from ^ fix, which is that of a hashed base or not. */
 static unsigned put_fix(writer *w, const bf_ptx_operand *base, const parts *of, const char *from,
-                        int64_t less) {
+                        uint64_t fix, int64_t less) {
   bool wide = is_wide(base);
   unsigned place = new_place(w, wide);
   PUT(w, "xor.b%u \t%splace%s%u, %s, %llu;\n", bits_of(wide), w->prefix, suffix_of(wide), place,
-      from, (unsigned long long)of->fix);
+      from, (unsigned long long)fix);
   put_before(w, w->index);
   hold(w,
        (held){.base = base,
@@ -569,13 +589,13 @@ static unsigned put_fix(writer *w, const bf_ptx_operand *base, const parts *of, 
 
 /* The place of base + offset and what to add to it. */
 static target put_shared(writer *w, const bf_ptx_operand *base, int64_t offset) {
-  uint64_t zeros = zeros_of_base(w, base), unread = (uint64_t)1 << w->own->bits;
+  uint64_t zeros = even_base(w, base).zeros, unread = (uint64_t)1 << w->own->bits;
   if ((~zeros & (unread - 1)) == 0)
     return put_sum(w, base, offset);
   parts of = take_apart(w, base, offset);
   target to = {.immediate = of.immediate};
   bool is_still = base->kind == BF_PTX_REGISTER && !of.high && (w->own->read & ~zeros) == 0;
-  if (is_still && !of.fix && of.immediate == offset)
+  if (is_still && !of.unhashed_fix && of.immediate == offset)
     return (target){.is_unchanged = true};
   const held *found = find_held(w, base, (int64_t)of.high, of.fix, false);
   if (found) {
@@ -584,7 +604,7 @@ static target put_shared(writer *w, const bf_ptx_operand *base, int64_t offset) 
     return to;
   }
   if (is_still) { /* the hash leaves the base where it is */
-    to.place = put_fix(w, base, &of, name_of(w, base), 0);
+    to.place = put_fix(w, base, &of, name_of(w, base), of.unhashed_fix, 0);
     return to;
   }
   held made = put_place(w, base, of.high);
@@ -593,7 +613,7 @@ static target put_shared(writer *w, const bf_ptx_operand *base, int64_t offset) 
   if (of.fix) {
     char from[64];
     snprintf(from, sizeof from, "%splace%s%u", w->prefix, suffix_of(is_wide(base)), to.place);
-    to.place = put_fix(w, base, &of, from, made.less);
+    to.place = put_fix(w, base, &of, from, of.fix, made.less);
   }
   return to;
 }
@@ -787,10 +807,11 @@ static void prepare(writer *w, size_t count) {
   w->wide = declare_places(w, true);
   w->hoist = bf_rewrite_hoist_make(w->function->function, w->flow, arena);
   w->zeros = bf_rewrite_zeros(w->plan, w->kernel, w->function);
+  w->rests = w->zeros ? bf_rewrite_rests(w->plan, w->kernel, w->function, w->zeros) : NULL;
   w->code->before = bf_arena_alloc(arena, count * sizeof *w->code->before);
   w->code->instruction = bf_arena_alloc(arena, count * sizeof *w->code->instruction);
-  w->failed |=
-      !w->narrow || !w->wide || !w->hoist || !w->zeros || !w->code->before || !w->code->instruction;
+  w->failed |= !w->narrow || !w->wide || !w->hoist || !w->zeros || !w->rests || !w->code->before ||
+               !w->code->instruction;
 }
 
 /* Writes the code with a writer, which is larger than the code of most functions. */

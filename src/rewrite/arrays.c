@@ -94,9 +94,12 @@ static bool find_in_function(const bf_rewrite_plan *plan, bf_rewrite_function *o
     mark_loaded(function, is_loaded);
   for (uint32_t i = 0; i < function->instructions; i++) {
     const bf_touch *touch = &own->touch[i];
-    if (touch->kind == BF_TOUCH_SHARED &&
+    bool is_tile = touch->kind == BF_TOUCH_GENERIC && touch->is_tile;
+    if ((touch->kind == BF_TOUCH_SHARED || is_tile) &&
         !has_marked(is_loaded, &function->instruction[i]->operand[touch->operand]))
       own->origin[i] = origin_of(plan, origins, origins->of_address[i]);
+    if (is_tile && origins->of_address[i] == 0)
+      own->origin[i].first = BF_REWRITE_ELSEWHERE;
   }
   bf_ptx_origins_free(origins);
   return true;
@@ -183,6 +186,8 @@ static void note_accesses(const bf_rewrite_plan *plan, const bf_rewrite_kernel_p
       if (!bf_rewrite_is_hashed(own, i))
         continue;
       int found = find_place(plan, kernel, place, own->origin[i]);
+      if (own->origin[i].first == BF_REWRITE_ELSEWHERE)
+        continue;
       if (found < 0) {
         out->knows_arrays = false;
         continue;
@@ -191,8 +196,12 @@ static void note_accesses(const bf_rewrite_plan *plan, const bf_rewrite_kernel_p
       if (array->access)
         array->access[array->accesses] = own->function->instruction[i];
       array->accesses++;
-      if (own->touch[i].width_bytes > array->granule_bytes)
-        array->granule_bytes = own->touch[i].width_bytes;
+      unsigned granule = bf_rewrite_granule(&own->touch[i]);
+      if (granule > array->granule_bytes)
+        array->granule_bytes = granule;
+      granule = bf_rewrite_padding_grain(&own->touch[i]);
+      if (granule > array->padding_grain_bytes)
+        array->padding_grain_bytes = granule;
     }
   }
 }

@@ -29,9 +29,15 @@ typedef struct bf_touch {
   bf_touch_kind kind;
   unsigned operand; /* the address */
   unsigned width_bytes;
+  bool is_tile; /* wmma: width_bytes is that of a line; there are others a stride apart */
 } bf_touch;
 
 bf_touch bf_rewrite_touch(const bf_ptx_instruction *instruction);
+/* The bytes that a hash must keep together for an access: of a tile, whole rows of banks, so that
+ * no hash does. */
+unsigned bf_rewrite_granule(const bf_touch *touch);
+/* What a padding must be a multiple of, so that an access is as aligned in every row as it was. */
+unsigned bf_rewrite_padding_grain(const bf_touch *touch);
 /* Why no kernel that executes the instruction can be rewritten, or NULL. reaches_generic: generic
  * addresses can lead to shared memory. */
 const char *bf_rewrite_refusal(const bf_ptx_instruction *instruction, bool reaches_generic);
@@ -49,7 +55,9 @@ bool bf_rewrite_makes_generic(const bf_ptx_instruction *instruction);
 /* ---- What a module holds and a kernel reaches (reach.c) ---- */
 
 /* The arrays that an access may be to, as numbers of variables: one where `first` is set and
- * `second` is not; -1: none, or not known. */
+ * `second` is not; -1: none, or not known. first is BF_REWRITE_ELSEWHERE for a generic address into
+ * which none of shared memory went. */
+enum { BF_REWRITE_ELSEWHERE = -2 };
 typedef struct bf_rewrite_origin {
   int first, second;
 } bf_rewrite_origin;
@@ -206,6 +214,17 @@ bool bf_rewrite_check_padding(bf_rewrite_plan *plan, bf_rewrite_kernel_plan *ker
 bf_ptx_variable bf_rewrite_declared(const bf_rewrite_plan *plan,
                                     const bf_rewrite_kernel_plan *kernel, unsigned variable);
 
+/* ---- Tiles of wmma in arrays with longer rows (pad_tile.c) ---- */
+
+/* Why a tile cannot be where rows have `unused` bytes more, or NULL. */
+const char *bf_rewrite_refuse_tile(const bf_rewrite_function *function, uint32_t index,
+                                   uint64_t row_bytes, uint64_t unused_bytes);
+/* Gives a copy of the instruction, which has these operands, as many longer rows for its stride as
+ * it had rows. */
+void bf_rewrite_lengthen_stride(const bf_ptx_function *function, const bf_ptx_instruction *copy,
+                                bf_ptx_operand *operands, uint64_t row_bytes,
+                                uint64_t unused_bytes);
+
 /* ---- Kernels that are left alone (neighbours.c) ---- */
 
 /* Refuses kernels whose padded variables would be noticed by code that stays as it is; *changed
@@ -260,6 +279,31 @@ int bf_rewrite_code_make(const bf_rewrite_plan *plan, const bf_rewrite_function 
  * exhausted. (alignment.c) */
 uint64_t *bf_rewrite_zeros(const bf_rewrite_plan *plan, const bf_rewrite_kernel_plan *kernel,
                            const bf_rewrite_function *function);
+enum { BF_REWRITE_PARTS = 4 };
+
+/* number + the sum of registers, each so many times, modulo 2^32; without parts nothing is known.
+ */
+typedef struct bf_rewrite_sum {
+  unsigned parts;
+  struct {
+    uint32_t of, times;
+  } part[BF_REWRITE_PARTS];
+  uint32_t number;
+} bf_rewrite_sum;
+
+/* Per register of the function. NULL when memory is exhausted. (sums.c) */
+bf_rewrite_sum *bf_rewrite_sums(const bf_ptx_function *function, bf_arena *arena);
+
+/* The lowest bits of a register where they are always the same. */
+typedef struct bf_rewrite_rest {
+  unsigned bits; /* how many */
+  uint64_t value;
+} bf_rewrite_rest;
+
+/* Per register of the function, by what bf_rewrite_zeros says of it. NULL when memory is exhausted.
+ * (rest.c) */
+bf_rewrite_rest *bf_rewrite_rests(const bf_rewrite_plan *plan, const bf_rewrite_kernel_plan *kernel,
+                                  const bf_rewrite_function *function, const uint64_t *zeros);
 /* Whether a type is one of whole numbers or bits, of 32 or 64 bits. */
 bool bf_rewrite_is_whole_number(bf_ptx_type type);
 /* How many of the lowest bits are in a mask, at most 63. */

@@ -202,8 +202,9 @@ static bool check_instruction(search *s, const bf_rewrite_function *own, uint32_
   }
   if (bf_rewrite_is_hashed(own, index)) {
     s->out->accesses++;
-    if (own->touch[index].width_bytes > s->out->granule_bytes)
-      s->out->granule_bytes = own->touch[index].width_bytes;
+    unsigned granule = bf_rewrite_granule(&own->touch[index]);
+    if (granule > s->out->granule_bytes)
+      s->out->granule_bytes = granule;
   }
   return check_call(s, instruction);
 }
@@ -237,8 +238,10 @@ static bool check_origin(search *s, const bf_rewrite_function *own, uint32_t ind
   const bf_rewrite_plan *plan = s->plan;
   bf_rewrite_origin origin = own->origin[index];
   uint64_t line = own->function->instruction[index]->line;
-  if (own->touch[index].kind == BF_TOUCH_GENERIC)
+  if (own->touch[index].kind == BF_TOUCH_GENERIC && !own->touch[index].is_tile)
     return ADD(s, line, "a generic access, where arrays have hashes of their own");
+  if (origin.first == BF_REWRITE_ELSEWHERE)
+    return true;
   if (origin.first < 0)
     return ADD(s, line,
                "an access to an array that is not known, where arrays have hashes of "
@@ -253,6 +256,10 @@ static bool check_origin(search *s, const bf_rewrite_function *own, uint32_t ind
 static bool check_granule(search *s, const bf_rewrite_function *own, uint32_t index) {
   const bf_hash *hash = bf_rewrite_hash_at(s->plan, s->kernel, own, index);
   uint64_t granule = hash ? bf_hash_granule_words(hash) * BF_REWRITE_WORD_BYTES : UINT64_MAX;
+  if (own->touch[index].is_tile && hash)
+    return ADD(s, own->function->instruction[index]->line,
+               "wmma on shared memory that is hashed: it has one address and one stride for all "
+               "lines of a tile, which a hash moves apart");
   if (own->touch[index].width_bytes <= granule)
     return true;
   return ADD(s, own->function->instruction[index]->line,
@@ -269,7 +276,7 @@ static bool check_alignment(search *s, const bf_rewrite_function *own, uint32_t 
   const bf_ptx_operand *base = &address->item[0];
   uint64_t offset = (uint64_t)address->offset, width = own->touch[index].width_bytes;
   unsigned known = BF_REWRITE_ROW_BITS;
-  if (s->kernel->refused || own->touch[index].kind != BF_TOUCH_SHARED)
+  if (s->kernel->refused || own->touch[index].kind != BF_TOUCH_SHARED || own->touch[index].is_tile)
     return true; /* its form may be one that is not understood */
   if (base->kind == BF_PTX_REGISTER)
     known = bf_rewrite_low_zeros(zeros[base->registers->first + base->index]);

@@ -9,7 +9,11 @@
  * A shadow belongs to a register and a scale: the number of bytes that a step of the register is,
  * as it is multiplied later. Numbers are taken apart into rows and the rest. Whether subscripts
  * stay inside rows is not looked at here: the verifier proves every address, and what it does not
- * accept is left as it was. */
+ * accept is left as it was.
+ *
+ * Shadows have 32 bits, those of registers of 64 bits too, which all have one; of a generic address
+ * it is the shared one, and the access gets .shared. wmma has a stride besides, a number of rows,
+ * which becomes as many longer ones (pad_tile.c). */
 #include "rewrite/inner.h"
 
 #include <stdlib.h>
@@ -21,9 +25,9 @@ enum { MOST_NODES = 4096, MOST_SCALE = 1 << 24 };
 typedef struct node {
   const bf_ptx_operand *operand; /* names the register */
   uint32_t number;               /* of the register */
-  int64_t scale;
-  bool has_rows;  /* its shadow differs */
-  unsigned place; /* of the shadow */
+  int64_t scale;                 /* 0: a number of rows, as it is */
+  bool has_rows;                 /* its shadow differs, or the register has 64 bits */
+  unsigned place;                /* of the shadow */
 } node;
 
 /* The shadows for one row and padding. */
@@ -74,6 +78,16 @@ static bool is_word(const bf_ptx_operand *operand) {
          bf_ptx_type_bytes(operand->registers->type) == 4;
 }
 
+/* A register of 64 bits. */
+static bool is_wide(const bf_ptx_operand *operand) {
+  return operand->kind == BF_PTX_REGISTER && !operand->registers->vector && !operand->component &&
+         bf_ptx_type_bytes(operand->registers->type) == 8;
+}
+
+static bool is_followed_register(const bf_ptx_operand *operand) {
+  return is_word(operand) || is_wide(operand);
+}
+
 static uint32_t register_of(const bf_ptx_operand *operand) {
   return operand->registers->first + operand->index;
 }
@@ -108,7 +122,7 @@ static bool read_product(const bf_ptx_instruction *instruction, part *out) {
     a = b;
     b = swap;
   }
-  if (!is_word(a) || b->kind != BF_PTX_INTEGER || number_of(b) <= 0)
+  if (!is_followed_register(a) || b->kind != BF_PTX_INTEGER || number_of(b) <= 0)
     return false;
   *out = (part){.operand = a, .factor = number_of(b)};
   return true;
@@ -134,9 +148,56 @@ static bool read_masked(const weaver *w, const bf_ptx_instruction *instruction, 
   return mask;
 }
 
+static bool is_wide_type(bf_ptx_type type) {
+  return type == BF_PTX_U64 || type == BF_PTX_S64 || type == BF_PTX_B64;
+}
+
+/* The same on 64 bits, of which the lower half counts, and from 32 to 64 bits. A generic address is
+ * the shared one. */
+static bool read_wide(const bf_ptx_instruction *instruction, form *out) {
+  const bf_ptx_operand *operand = instruction->operand;
+  unsigned modifiers = instruction->modifiers;
+  bool to_wide = instruction->types > 0 && is_wide_type(instruction->type[0]);
+  bool multiplies = modifiers == 2 && instruction->types == 1 &&
+                    (bf_ptx_has(instruction, "wide") || (to_wide && bf_ptx_has(instruction, "lo")));
+  const part first = {.operand = &operand[1], .factor = 1};
+  const part second = {.operand = &operand[2], .factor = 1};
+  *out = (form){.parts = 1, .part = {first}};
+  if (instruction->guard || !is_wide(operand))
+    return false;
+  switch (instruction->opcode) {
+  case BF_PTX_OP_CVT:
+    return modifiers == 2 && to_wide && is_word(&operand[1]);
+  case BF_PTX_OP_CVTA:
+    return modifiers == 2 && instruction->space == BF_PTX_SPACE_SHARED &&
+           is_followed_register(&operand[1]);
+  case BF_PTX_OP_MOV:
+    return modifiers == 1 && to_wide;
+  case BF_PTX_OP_ADD:
+    *out = (form){.parts = 2, .part = {first, second}};
+    return modifiers == 1 && to_wide;
+  case BF_PTX_OP_SHL:
+    out->part[0] = (part){.operand = &operand[1], .is_shift = true};
+    if (modifiers != 1 || !to_wide || !is_wide(&operand[1]) || operand[2].kind != BF_PTX_INTEGER ||
+        operand[2].bits > 24)
+      return false;
+    out->part[0].factor = (int64_t)1 << operand[2].bits;
+    return true;
+  case BF_PTX_OP_MUL:
+    return multiplies && read_product(instruction, &out->part[0]);
+  case BF_PTX_OP_MAD:
+    *out = (form){.parts = 2, .part = {first, {.operand = &operand[3], .factor = 1}}};
+    return multiplies && read_product(instruction, &out->part[0]);
+  default:
+    return false;
+  }
+}
+
 /* What an instruction adds up; false: it does something else. */
 static bool read_form(const weaver *w, const bf_ptx_instruction *instruction, form *out) {
   const bf_ptx_operand *operand = instruction->operand;
+  if (instruction->operands > 1 && read_wide(instruction, out))
+    return true;
   *out = (form){0};
   switch (instruction->opcode) {
   case BF_PTX_OP_MOV:
@@ -186,18 +247,25 @@ static node *node_of(weaver *w, const bf_ptx_operand *operand, int64_t scale) {
   if (w->nodes == MOST_NODES)
     return NULL;
   node *made = &w->node[w->nodes++];
-  *made = (node){.operand = operand, .number = number, .scale = scale};
+  *made =
+      (node){.operand = operand, .number = number, .scale = scale, .has_rows = is_wide(operand)};
   return made;
 }
 
-/* Whether a product is of whole rows, so that what is multiplied counts rows. */
+/* Whether a product is of whole rows: what is multiplied counts rows, or the lowest bit that a mask
+ * lets through does. */
 static bool is_whole(const weaver *w, const part *p, int64_t scale) {
-  return p->factor > 1 && p->factor * scale % w->row == 0;
+  int64_t step = p->mask ? (int64_t)(p->mask & (0 - p->mask)) : 1;
+  return p->factor > 1 && scale && p->factor * scale % w->row * step % w->row == 0;
 }
 
 /* The factor in longer rows; 0: it is no whole number. */
 static int64_t longer_factor(const weaver *w, const part *p, int64_t scale) {
-  int64_t bytes = lengthen(w, p->factor * scale);
+  int64_t bytes = lengthen(w, p->factor * scale), longer = p->factor * (w->row + w->unused);
+  if (!scale)
+    return p->factor;
+  if (is_whole(w, p, scale))
+    return longer % w->row ? 0 : longer / w->row;
   return bytes % scale ? 0 : bytes / scale;
 }
 
@@ -207,8 +275,10 @@ static bool part_has_rows(weaver *w, const part *p, int64_t scale) {
     return lengthen(w, number_of(p->operand) * scale) != number_of(p->operand) * scale;
   if (p->operand->kind == BF_PTX_SYMBOL)
     return scale == 1 && lengthen(w, p->operand->offset) != p->operand->offset;
-  if (!is_word(p->operand) || p->factor * scale > MOST_SCALE)
+  if (!is_followed_register(p->operand) || p->factor * scale > MOST_SCALE)
     return false;
+  if (is_whole(w, p, scale) && is_wide(p->operand))
+    node_of(w, p->operand, 0);
   if (is_whole(w, p, scale) || p->mask)
     return is_whole(w, p, scale);
   const node *inner = node_of(w, p->operand, p->factor * scale);
@@ -269,9 +339,9 @@ static void trace(weaver *w, const bf_ptx_operand *operand, int64_t scale, unsig
     out->has_columns |= scale != 1;
     return;
   }
-  uint32_t first = is_word(operand) ? w->first_write[register_of(operand)] : 0;
+  uint32_t first = is_followed_register(operand) ? w->first_write[register_of(operand)] : 0;
   form f = {0};
-  if (depth == MOST_DEPTH || !is_word(operand) ||
+  if (depth == MOST_DEPTH || !is_followed_register(operand) ||
       w->first_write[register_of(operand) + 1] != first + 1 ||
       !read_form(w, w->function->instruction[w->write[first]], &f) || f.is_difference ||
       f.part[0].mask) {
@@ -313,6 +383,10 @@ static void put_place(const weaver *w, const node *n, bf_text *text) {
 
 /* An operand as its shadow, at a scale; false where it has none. */
 static bool put_shadow(weaver *w, const bf_ptx_operand *operand, int64_t scale, bf_text *text) {
+  if (operand->kind == BF_PTX_INTEGER && !scale) {
+    bf_text_addf(text, "%lld", (long long)number_of(operand));
+    return true;
+  }
   if (operand->kind == BF_PTX_INTEGER) {
     int64_t bytes = lengthen(w, number_of(operand) * scale);
     bf_text_addf(text, "%lld", (long long)(bytes / scale));
@@ -323,7 +397,7 @@ static bool put_shadow(weaver *w, const bf_ptx_operand *operand, int64_t scale, 
     bf_text_addf(text, offset ? "%s+%lld" : "%s", operand->symbol->name, (long long)offset);
     return !operand->generic && operand->symbol->kind == BF_PTX_SYMBOL_VARIABLE;
   }
-  if (!is_word(operand))
+  if (!is_followed_register(operand))
     return false;
   const node *inner = node_of(w, operand, scale);
   if (inner && inner->has_rows)
@@ -336,10 +410,11 @@ static bool put_shadow(weaver *w, const bf_ptx_operand *operand, int64_t scale, 
 /* The product of a part of what node n adds up, with `add` behind it where that is not NULL; false
  * where there is none. */
 static bool put_product(weaver *w, const node *n, const part *p, const part *add, bf_text *text) {
-  bool is_row = is_whole(w, p, n->scale);
-  const node *inner = is_row || p->mask ? NULL : node_of(w, p->operand, p->factor * n->scale);
+  bool is_row = is_whole(w, p, n->scale), is_plain_row = is_row && !is_wide(p->operand);
+  const node *inner =
+      is_plain_row || p->mask ? NULL : node_of(w, p->operand, is_row ? 0 : p->factor * n->scale);
   bool is_inner = inner && inner->has_rows;
-  int64_t factor = is_inner ? p->factor : longer_factor(w, p, n->scale);
+  int64_t factor = is_inner && !is_row ? p->factor : longer_factor(w, p, n->scale);
   if (factor <= 0 || factor > INT32_MAX)
     return false;
   bf_text_addf(text, "%s.lo.s32 \t", add ? "mad" : "mul");
@@ -495,7 +570,11 @@ static void move_access(weaver *w, const bf_rewrite_function *function, uint32_t
   operands[at].offset = lengthen_offset(w, item, operands[at].offset);
   if (item->kind == BF_PTX_SYMBOL)
     item->offset = lengthen(w, item->offset);
-  const node *n = is_word(item) ? node_of(w, item, 1) : NULL;
+  const node *n = is_followed_register(item) ? node_of(w, item, 1) : NULL;
+  if (function->touch[index].is_tile)
+    bf_rewrite_lengthen_stride(w->function, copy, operands, (uint64_t)w->row, (uint64_t)w->unused);
+  if (function->touch[index].kind == BF_TOUCH_GENERIC)
+    w->failed |= !bf_rewrite_name_space(copy, w->plan->arena);
   if (n && n->has_rows) {
     *registers = (bf_ptx_registers){.name = w->prefix, .range = true};
     item->registers = registers;
@@ -506,12 +585,12 @@ static void move_access(weaver *w, const bf_rewrite_function *function, uint32_t
   code->left--;
 }
 
-/* Whether an access has an address that can be followed: a register of 32 bits, or a name. */
+/* Whether an access has an address that can be followed: a register, or a name. */
 static bool is_followed(const bf_rewrite_function *function, uint32_t index) {
   const bf_ptx_operand *address =
       &function->function->instruction[index]->operand[function->touch[index].operand];
   return address->kind == BF_PTX_ADDRESS && address->count == 1 &&
-         (address->item[0].kind == BF_PTX_SYMBOL || is_word(&address->item[0]));
+         (address->item[0].kind == BF_PTX_SYMBOL || is_followed_register(&address->item[0]));
 }
 
 /* Shadows for all accesses to arrays with one row and padding; code NULL: only looks. */
@@ -532,7 +611,7 @@ static bool weave(const bf_rewrite_plan *plan, const bf_rewrite_kernel_plan *ker
           &w.function->instruction[i]->operand[function->touch[i].operand];
       if (!is_followed(function, i))
         *line = w.function->instruction[i]->line;
-      else if (is_word(&address->item[0]))
+      else if (is_followed_register(&address->item[0]))
         node_of(&w, &address->item[0], 1);
     }
   if (done && !*line)
@@ -659,7 +738,13 @@ static bool check_access(bf_rewrite_plan *plan, bf_rewrite_kernel_plan *kernel,
                                    "an access to an array with longer rows in function %s",
                                    own->function->name);
   uint64_t unused = padding->pad_words * BF_REWRITE_WORD_BYTES;
-  if (own->touch[index].width_bytes && unused % own->touch[index].width_bytes == 0)
+  uint64_t row = padding->row_words * BF_REWRITE_WORD_BYTES;
+  const char *why =
+      own->touch[index].is_tile ? bf_rewrite_refuse_tile(own, index, row, unused) : NULL;
+  if (why)
+    return bf_rewrite_add_obstacle(plan, kernel, out, line, "%s", why);
+  unsigned grain = bf_rewrite_padding_grain(&own->touch[index]);
+  if (grain && unused % grain == 0)
     return true;
   return bf_rewrite_add_obstacle(plan, kernel, out, line,
                                  "an access of %u bytes, and a padding of %llu",

@@ -33,16 +33,17 @@ enum { BF_REWRITE_ROW_BYTES = 128 };
 /* Why a kernel is left alone. */
 typedef struct bf_rewrite_obstacle {
   uint64_t line;    /* in the PTX; 0: the kernel as a whole */
-  const char *text; /* "wmma.load on shared memory" */
+  const char *text; /* "cp.async.bulk on shared memory" */
 } bf_rewrite_obstacle;
 
 /* A shared array of a kernel. Open arrays ([]) all start at the same place and count as one. */
 typedef struct bf_rewrite_array {
   const bf_ptx_variable *variable; /* of the module */
   const char *name;
-  const char *hash;       /* canonical text; NULL: it is left alone */
-  unsigned granule_bytes; /* of the widest access known to be to it; 0: there is none */
-  unsigned accesses;      /* known to be to it: */
+  const char *hash;             /* canonical text; NULL: it is left alone */
+  unsigned granule_bytes;       /* of the widest access known to be to it; 0: there is none */
+  unsigned padding_grain_bytes; /* what a padding of its rows must be a multiple of */
+  unsigned accesses;            /* known to be to it: */
   const bf_ptx_instruction **access;
 } bf_rewrite_array;
 
@@ -56,8 +57,10 @@ typedef struct bf_rewrite_kernel {
   const char *hash;
   unsigned arrays; /* that it, or a function it calls, names */
   bf_rewrite_array *array;
-  bool knows_arrays;       /* every access is known to be to one of them */
-  unsigned granule_bytes;  /* of the widest access to shared memory; 0: it makes none */
+  bool knows_arrays; /* every access is known to be to one of them */
+  /* Of the widest access to shared memory; 0: it makes none; a row where there is wmma, which no
+   * hash keeps together. */
+  unsigned granule_bytes;
   unsigned accesses;       /* instructions on shared memory, in it and the functions it calls */
   unsigned hashed, exempt; /* exempt: barriers, and accesses to arrays that are left alone */
   unsigned added_instructions;

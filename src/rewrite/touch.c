@@ -5,6 +5,8 @@
  * in its address: ptxas takes ld.u32 %r, [s] for ld.shared.u32 where s is in shared memory. */
 #include "rewrite/inner.h"
 
+#include "ptx/tile.h"
+
 #include <string.h>
 
 /* The first operand that is an address, or the number of operands. */
@@ -54,8 +56,11 @@ bool bf_rewrite_lacks_space(const bf_ptx_instruction *instruction) {
 /* Whether a modifier stands before the state space. */
 static bool comes_before_space(const char *modifier) {
   static const char *const before[] = {
-      "weak", "volatile", "relaxed", "acquire", "release", "acq_rel", "seq_cst", "cta", "cluster",
-      "gpu",  "sys",      "sync",    "aligned", "m8n8",    "x1",      "x2",      "x4",  "trans"};
+      "load",    "store",   "row",     "col", "weak",    "volatile", "relaxed", "acquire",
+      "release", "acq_rel", "seq_cst", "cta", "cluster", "gpu",      "sys",     "sync",
+      "aligned", "m8n8",    "x1",      "x2",  "x4",      "trans"};
+  if (strlen(modifier) == 1 || (modifier[0] == 'm' && strchr(modifier, 'k')))
+    return true; /* of wmma: the role of a matrix, and the shape */
   for (size_t i = 0; i < sizeof before / sizeof *before; i++)
     if (strcmp(modifier, before[i]) == 0)
       return true;
@@ -80,9 +85,11 @@ bool bf_rewrite_name_space(bf_ptx_instruction *instruction, bf_arena *arena) {
 
 bf_touch bf_rewrite_touch(const bf_ptx_instruction *instruction) {
   bf_touch touch = {.operand = find_address(instruction)};
+  bf_ptx_tile tile;
   if (touch.operand == instruction->operands)
     return touch;
   switch (instruction->opcode) {
+  case BF_PTX_OP_WMMA:
   case BF_PTX_OP_LD:
   case BF_PTX_OP_LDU:
   case BF_PTX_OP_ST:
@@ -108,9 +115,23 @@ bf_touch bf_rewrite_touch(const bf_ptx_instruction *instruction) {
   default:
     break;
   }
-  if (touch.kind == BF_TOUCH_SHARED || touch.kind == BF_TOUCH_GENERIC)
+  touch.is_tile = touch.kind != BF_TOUCH_NONE && instruction->opcode == BF_PTX_OP_WMMA;
+  if (touch.is_tile)
+    touch.width_bytes =
+        bf_ptx_tile_read(instruction, &tile) ? tile.line_elements * tile.element_bytes : 0;
+  else if (touch.kind == BF_TOUCH_SHARED || touch.kind == BF_TOUCH_GENERIC)
     touch.width_bytes = width_of(instruction);
   return touch;
+}
+
+unsigned bf_rewrite_granule(const bf_touch *touch) {
+  return touch->is_tile ? BF_REWRITE_ROW_BYTES : touch->width_bytes;
+}
+
+/* load_matrix_sync and store_matrix_sync ask for a stride of whole 16 bytes. Published: CUDA C++
+ * Programming Guide, warp matrix functions. */
+unsigned bf_rewrite_padding_grain(const bf_touch *touch) {
+  return touch->is_tile ? BF_REWRITE_MOST_WIDTH_BYTES : touch->width_bytes;
 }
 
 /* Whether the operand, or one inside it, is generic(variable). */
@@ -208,17 +229,6 @@ static const char *refuse_copy(const bf_ptx_instruction *instruction) {
   return NULL;
 }
 
-static const char *refuse_matrix(const bf_ptx_instruction *instruction, bool reaches_generic) {
-  bool loads = bf_ptx_has(instruction, "load");
-  if (!loads && !bf_ptx_has(instruction, "store"))
-    return NULL;
-  if (instruction->space == BF_PTX_SPACE_SHARED || names_shared_variable(instruction))
-    return loads ? "wmma.load on shared memory" : "wmma.store on shared memory";
-  if (instruction->space == BF_PTX_SPACE_NONE && reaches_generic)
-    return loads ? "wmma.load by a generic address" : "wmma.store by a generic address";
-  return NULL;
-}
-
 /* An address that is one register of 32 or 64 bits, one variable or one number. */
 static bool is_plain_address(const bf_ptx_operand *address) {
   const bf_ptx_operand *item = address->item;
@@ -261,7 +271,9 @@ static const char *refuse_access(const bf_ptx_instruction *instruction, bool rea
     return "a shared access to a variable that is not in shared memory";
   if (bf_rewrite_lacks_space(instruction) && !takes_space(instruction))
     return "an access to a shared variable in a form that .shared does not have";
-  if (touch.width_bytes == 0 || touch.width_bytes > BF_REWRITE_MOST_WIDTH_BYTES)
+  if (touch.is_tile && touch.width_bytes == 0)
+    return "wmma on shared memory in a form that is not understood";
+  if (touch.width_bytes == 0 || (touch.width_bytes > BF_REWRITE_MOST_WIDTH_BYTES && !touch.is_tile))
     return "an access of unknown width";
   return NULL;
 }
@@ -290,8 +302,6 @@ const char *bf_rewrite_refusal(const bf_ptx_instruction *instruction, bool reach
     return "shared memory of other blocks of a cluster";
   if (instruction->opcode == BF_PTX_OP_CP && (text = refuse_copy(instruction)))
     return text;
-  if (instruction->opcode == BF_PTX_OP_WMMA)
-    return refuse_matrix(instruction, reaches_generic);
   if (is_asynchronous(instruction))
     return "an asynchronous store to shared memory";
   if (instruction->opcode == BF_PTX_OP_TENSORMAP && reaches_generic &&

@@ -110,3 +110,34 @@ int rgpu_list_edges(bf_rgpu_graph *graph, bf_diagnostic *diagnostic) {
   }
   return BF_OK;
 }
+
+/* ---- Copies ---- */
+
+static bool term_uses_copies(const bf_rgpu_term *term) {
+  if (!term)
+    return false;
+  return term->kind == BF_RGPU_TERM_COPY || term->kind == BF_RGPU_TERM_COPIES ||
+         term_uses_copies(term->left) || term_uses_copies(term->right);
+}
+
+/* Whether an operand depends on the copy. */
+static bool operand_uses_copies(const bf_rgpu_operand *operand) {
+  bool found = term_uses_copies(operand->constant.term);
+  for (unsigned i = 0; i < operand->initial.count; i++)
+    found |= term_uses_copies(operand->initial.value[operand->initial.is_repeated ? 0 : i].term);
+  return found;
+}
+
+bool bf_rgpu_uses_copies(const bf_rgpu_graph *graph) {
+  bool found = term_uses_copies(graph->iterations) || term_uses_copies(graph->blocks);
+  for (unsigned i = 0; i < graph->nodes; i++) {
+    const bf_rgpu_node *node = &graph->node[i];
+    found |= term_uses_copies(node->start) || term_uses_copies(node->step) ||
+             term_uses_copies(node->offset) || operand_uses_copies(&node->predicate);
+    for (unsigned j = 0; j < BF_RGPU_OPERANDS; j++)
+      found |= operand_uses_copies(&node->operand[j]);
+  }
+  for (unsigned i = 0; i < graph->finals; i++)
+    found |= term_uses_copies(graph->final[i].element);
+  return found;
+}

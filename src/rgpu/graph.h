@@ -279,6 +279,8 @@ void bf_rgpu_print_node(const bf_rgpu_graph *graph, const bf_rgpu_node *node, bf
 void bf_rgpu_print_term(const bf_rgpu_graph *graph, const bf_rgpu_term *term, bf_text *text);
 /* Number of the node of that name, -1 if there is none. */
 int bf_rgpu_find_node(const bf_rgpu_graph *graph, const char *name);
+/* Whether copies of the graph do different things. */
+bool bf_rgpu_uses_copies(const bf_rgpu_graph *graph);
 
 /* ---- Values ---- */
 

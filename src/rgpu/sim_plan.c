@@ -13,8 +13,6 @@ bf_rgpu_fabric bf_rgpu_fabric_published(void) {
                           .load_cycles = 8};
 }
 
-static int out_of_memory(bf_diagnostic *diagnostic) { return bf_no_memory(diagnostic); }
-
 /* ---- Whether it fits ---- */
 
 unsigned bf_rgpu_copies_at_once(const bf_rgpu_fabric *fabric, unsigned copies) {
@@ -156,7 +154,7 @@ static int list_receivers(sim_plan *plan, bf_diagnostic *diagnostic) {
     plan_node *at = &plan->node[i];
     at->receiver = bf_arena_alloc(&plan->arena, (at->receivers + 1) * sizeof *at->receiver);
     if (!at->receiver)
-      return out_of_memory(diagnostic);
+      return bf_no_memory(diagnostic);
     at->receivers = 0;
   }
   for (unsigned i = 0; i < plan->fifos; i++) {
@@ -198,7 +196,7 @@ static int find_order(sim_plan *plan, bf_diagnostic *diagnostic) {
   bool *is_placed = calloc(plan->nodes + 1, sizeof *is_placed);
   unsigned count = 0;
   if (!is_placed)
-    return out_of_memory(diagnostic);
+    return bf_no_memory(diagnostic);
   for (uint32_t i = 0; i < plan->nodes; i++)
     if (!is_placed[i])
       put_in_order(plan, i, is_placed, &count);
@@ -218,7 +216,7 @@ static int fill(const bf_rgpu_sim_settings *settings, sim_plan *plan, bf_diagnos
   plan->fifo = bf_arena_alloc(&plan->arena, (copies * graph->edges + 1) * sizeof *plan->fifo);
   plan->order = bf_arena_alloc(&plan->arena, (plan->nodes + 1) * sizeof *plan->order);
   if (!plan->node || !plan->fifo || !plan->order)
-    return out_of_memory(diagnostic);
+    return bf_no_memory(diagnostic);
   for (unsigned copy = 0; copy < copies; copy++) {
     unsigned operations = 0, first_core = copy % at_once * (plan->cores / at_once);
     for (unsigned i = 0; i < graph->nodes; i++)
@@ -238,7 +236,7 @@ int rgpu_plan_create(const bf_rgpu_sim_settings *settings, const bf_rgpu_setup *
   BF_TRY(check_fifos(settings, setup->graph, diagnostic));
   sim_plan *made = calloc(1, sizeof *made);
   if (!made)
-    return out_of_memory(diagnostic);
+    return bf_no_memory(diagnostic);
   made->setup = setup;
   made->graph = setup->graph;
   int error = fill(settings, made, diagnostic);

@@ -9,8 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static int out_of_memory(bf_diagnostic *diagnostic) { return bf_no_memory(diagnostic); }
-
 static uint64_t smaller(uint64_t a, uint64_t b) { return a < b ? a : b; }
 
 int rgpu_sim_fail(sim_sm *sm, const plan_node *node, const char *format, ...) {
@@ -33,7 +31,7 @@ int rgpu_sim_fail(sim_sm *sm, const plan_node *node, const char *format, ...) {
 int bf_rgpu_memory_create(const bf_rgpu_setup *setup, unsigned char **global,
                           bf_diagnostic *diagnostic) {
   unsigned char *made = calloc(setup->global_bytes + 1, 1);
-  int error = made ? BF_OK : out_of_memory(diagnostic);
+  int error = made ? BF_OK : bf_no_memory(diagnostic);
   for (unsigned i = 0; !error && i < setup->graph->arrays; i++) {
     const bf_rgpu_array *array = &setup->graph->array[i];
     unsigned bytes = bf_rgpu_type_bytes(array->type);
@@ -107,7 +105,7 @@ static void take_due(sim_sm *sm) {
 static void answer(void *context, const bf_sim_request *request, uint64_t cycle) {
   sim_sm *sm = &((sim_sm *)context)[request->sm];
   if (!add_answer(sm, request, cycle) && !sm->chip->error)
-    sm->chip->error = out_of_memory(sm->chip->diagnostic);
+    sm->chip->error = bf_no_memory(sm->chip->diagnostic);
 }
 
 /* ---- An SM ---- */
@@ -125,7 +123,7 @@ static int create_sm(sim_chip *chip, unsigned index, sim_sm *sm) {
   sm->shared = bf_arena_alloc(arena, plan->setup->shared_bytes + 1);
   if (!sm->fifo || !sm->node || !sm->unit || !sm->count || !sm->core_taken || !sm->kept ||
       !sm->shared)
-    return out_of_memory(chip->diagnostic);
+    return bf_no_memory(chip->diagnostic);
   for (unsigned i = 0; i < plan->fifos; i++) {
     sm_fifo *fifo = &sm->fifo[i];
     fifo->capacity = plan->fifo[i].capacity;
@@ -133,7 +131,7 @@ static int create_sm(sim_chip *chip, unsigned index, sim_sm *sm) {
     fifo->value = bf_arena_alloc(arena, fifo->places * sizeof *fifo->value);
     fifo->ready = bf_arena_alloc(arena, fifo->places * sizeof *fifo->ready);
     if (!fifo->value || !fifo->ready)
-      return out_of_memory(chip->diagnostic);
+      return bf_no_memory(chip->diagnostic);
   }
   return bf_sim_l1_create(chip->gpu, &sm->l1, chip->diagnostic);
 }
@@ -333,7 +331,7 @@ static int create_presence(sim_chip *chip, bf_arena *arena) {
   chip->declared_first = bf_arena_alloc(arena, (arrays + 1) * sizeof(uint64_t));
   chip->declared_end = bf_arena_alloc(arena, (arrays + 1) * sizeof(uint64_t));
   if (!chip->present || !chip->declared_first || !chip->declared_end)
-    return out_of_memory(chip->diagnostic);
+    return bf_no_memory(chip->diagnostic);
   for (unsigned i = 0; i < arrays; i++) {
     if (setup->graph->array[i].is_shared)
       continue;
@@ -405,7 +403,7 @@ static int run_chip(sim_chip *chip) {
   chip->result->node =
       bf_arena_alloc(arena, (chip->plan->graph->nodes + 1) * sizeof *chip->result->node);
   int error =
-      sm && chip->result->node ? create_presence(chip, arena) : out_of_memory(chip->diagnostic);
+      sm && chip->result->node ? create_presence(chip, arena) : bf_no_memory(chip->diagnostic);
   for (unsigned i = 0; !error && i < sms; i++)
     error = create_sm(chip, i, &sm[i]);
   if (!error)

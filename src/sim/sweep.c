@@ -42,8 +42,6 @@ static int fail_at(const parser *p, const char *at, const char *format, ...) {
   return bf_fail_at(p->diagnostic, "--sweep", line, start, at, "%s", message);
 }
 
-static int out_of_memory(const parser *p) { return bf_no_memory(p->diagnostic); }
-
 /* Asks the caller about a name or a value, which stands at `at`. A fault inside of the value keeps
  * its column. */
 static int ask(const parser *p, const char *at, const char *name, const char *value) {
@@ -85,7 +83,7 @@ static char *copy(parser *p, stretch of) {
 /* Adds a value, which stands at `at`, to an axis that has not got it. */
 static int add_value(parser *p, bf_sim_axis *axis, const char *value, const char *at) {
   if (!value)
-    return out_of_memory(p);
+    return bf_no_memory(p->diagnostic);
   for (unsigned i = 0; i < axis->values; i++)
     if (strcmp(axis->value[i], value) == 0)
       return fail_at(p, at, "%s has the value %s twice", axis->name, value);
@@ -95,7 +93,7 @@ static int add_value(parser *p, bf_sim_axis *axis, const char *value, const char
     unsigned capacity = axis->capacity ? 2 * axis->capacity : 8;
     const char **grown = bf_arena_alloc(&p->sweep->arena, capacity * sizeof *grown);
     if (!grown)
-      return out_of_memory(p);
+      return bf_no_memory(p->diagnostic);
     if (axis->values)
       memcpy(grown, axis->value, axis->values * sizeof *grown);
     axis->value = grown;
@@ -197,7 +195,7 @@ static int read_name(parser *p, bf_sim_axis *axis) {
   p->cursor++;
   axis->name = copy(p, name);
   if (!axis->name)
-    return out_of_memory(p);
+    return bf_no_memory(p->diagnostic);
   for (unsigned i = 0; i < p->sweep->axes; i++)
     if (strcmp(p->sweep->axis[i].name, axis->name) == 0)
       return fail_at(p, name.from, "there is an axis %s already", axis->name);
@@ -243,11 +241,11 @@ int bf_sim_sweep_parse(const char *text, bf_sim_axis_check *check, void *context
   *sweep = NULL;
   parser p = {text, text, calloc(1, sizeof(bf_sim_sweep)), check, context, diagnostic};
   if (!p.sweep)
-    return out_of_memory(&p);
+    return bf_no_memory(p.diagnostic);
   p.sweep->points = 1;
   int error = read_sweep(&p);
   if (!error && !(p.sweep->text = on_one_line(&p.sweep->arena, text)))
-    error = out_of_memory(&p);
+    error = bf_no_memory(p.diagnostic);
   if (error)
     bf_sim_sweep_free(p.sweep);
   else

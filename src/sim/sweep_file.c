@@ -49,8 +49,6 @@ static int io_failed(const bf_sim_sweep_file *file, const char *what, bf_diagnos
   return bf_fail_file(diagnostic, BF_IO, file->name, "%s: %s", what, strerror(errno));
 }
 
-static int out_of_memory(bf_diagnostic *diagnostic) { return bf_no_memory(diagnostic); }
-
 /* ---- Locks ---- */
 
 /* Changes the lock of a byte: command is F_OFD_SETLK or F_OFD_SETLKW. */
@@ -145,7 +143,7 @@ static int grow_buffer(bf_sim_sweep_file *file, bf_diagnostic *diagnostic) {
   size_t capacity = file->capacity ? 2 * file->capacity : 1 << 16;
   char *grown = realloc(file->buffer, capacity);
   if (!grown)
-    return out_of_memory(diagnostic);
+    return bf_no_memory(diagnostic);
   file->buffer = grown;
   file->capacity = capacity;
   return BF_OK;
@@ -197,7 +195,7 @@ static int drop_half_line(bf_sim_sweep_file *file, bf_diagnostic *diagnostic) {
 /* Adds text, or nothing where there is no room for all of it. */
 static int append(bf_sim_sweep_file *file, const bf_text *text, bf_diagnostic *diagnostic) {
   if (text->failed)
-    return out_of_memory(diagnostic);
+    return bf_no_memory(diagnostic);
   if (write_all(file->descriptor, text->data, text->size) == 0)
     return BF_OK;
   int error = io_failed(file, "cannot write", diagnostic);
@@ -233,7 +231,7 @@ static size_t find_header(const bf_sim_sweep_file *file, size_t got) {
 static int settle_header(bf_sim_sweep_file *file, const bf_text *header, size_t signature_bytes,
                          bf_diagnostic *diagnostic) {
   if (header->failed)
-    return out_of_memory(diagnostic);
+    return bf_no_memory(diagnostic);
   while (file->capacity < header->size + 1)
     BF_TRY(grow_buffer(file, diagnostic));
   size_t got;
@@ -292,13 +290,13 @@ int bf_sim_sweep_file_open(const char *path, const bf_sim_sweep_form *form, bf_s
   *out = NULL;
   bf_sim_sweep_file *file = calloc(1, sizeof *file);
   if (!file)
-    return out_of_memory(diagnostic);
+    return bf_no_memory(diagnostic);
   pthread_mutex_init(&file->mutex, NULL);
   file->form = form;
   file->name = path;
   file->descriptor = -1;
   file->place = calloc(form->sweep->points, sizeof *file->place);
-  int error = file->place ? grow_buffer(file, diagnostic) : out_of_memory(diagnostic);
+  int error = file->place ? grow_buffer(file, diagnostic) : bf_no_memory(diagnostic);
   if (!error)
     error = open_file(file, path, diagnostic);
   if (!error)
@@ -455,7 +453,7 @@ static int replace_file(bf_sim_sweep_file *file, bf_diagnostic *diagnostic) {
   bf_temporary sorted;
   int error = bf_temporary_open(file->path, 0666, &sorted);
   if (error)
-    return error == BF_NO_MEMORY ? out_of_memory(diagnostic)
+    return error == BF_NO_MEMORY ? bf_no_memory(diagnostic)
                                  : io_failed(file, "cannot write", diagnostic);
   error = write_sorted(file, sorted.file, diagnostic);
   if (!error && !bf_temporary_commit(&sorted, file->path))

@@ -58,7 +58,7 @@ static bool read_block(const bf_source *source, size_t first, size_t end, uint32
 }
 
 /* The name of the kernel before <<<, past template arguments; false where there is none. */
-static bool read_kernel(const bf_source *source, size_t before, char *name, size_t bytes) {
+static bool read_kernel(const bf_source *source, size_t before, bf_source_launch *launch) {
   size_t at = before;
   unsigned depth = 0;
   while (at-- > 0) {
@@ -74,10 +74,16 @@ static bool read_kernel(const bf_source *source, size_t before, char *name, size
       return false;
   }
   if (at >= source->tokens || source->token[at].kind != BF_SOURCE_WORD ||
-      source->token[at].size >= bytes)
+      source->token[at].size >= sizeof launch->kernel)
     return false;
-  memcpy(name, source->text + source->token[at].at, source->token[at].size);
-  name[source->token[at].size] = 0;
+  snprintf(launch->kernel, sizeof launch->kernel, "%.*s", (int)source->token[at].size,
+           source->text + source->token[at].at);
+  size_t length = 0;
+  launch->arguments[0] = 0;
+  for (at++; at < before && length < sizeof launch->arguments; at++)
+    length +=
+        (size_t)snprintf(launch->arguments + length, sizeof launch->arguments - length, "%.*s",
+                         (int)source->token[at].size, source->text + source->token[at].at);
   return true;
 }
 
@@ -104,7 +110,7 @@ bool bf_source_next_launch(const bf_source *source, size_t *cursor, bf_source_la
       ;
     size_t block = argument_end(source, first, end) + 1;
     *cursor = first;
-    if (end == source->tokens || !read_kernel(source, at, launch->kernel, sizeof launch->kernel))
+    if (end == source->tokens || !read_kernel(source, at, launch))
       continue;
     launch->line = source->token[at].line;
     launch->is_template = bf_source_is(source, at - 1, ">") || bf_source_is(source, at - 1, ">>");

@@ -5,7 +5,8 @@
 #include "source/source.h"
 
 typedef struct bf_source_launch {
-  char kernel[BF_SOURCE_MOST_NAME]; /* without namespaces and template arguments */
+  char kernel[BF_SOURCE_MOST_NAME];    /* without namespaces and template arguments */
+  char arguments[BF_SOURCE_MOST_NAME]; /* of a template, without spaces: "<int,64>"; cut if long */
   uint32_t line;
   bool is_template; /* kernel<...> */
   bool is_known;    /* the block is: numbers, macros and constants, dim3 and names of dim3 that are

@@ -112,6 +112,14 @@ static bool find_shapes(const bf_ptx_function *kernel, const bf_predict_launch *
   return !threads;
 }
 
+bool bf_predict_likely_block(const bf_ptx_function *kernel, uint32_t block[3]) {
+  shapes list;
+  bool is_guess = find_shapes(kernel, NULL, &list);
+  static const uint32_t warp[3] = {32, 1, 1};
+  memcpy(block, list.count ? list.block[0] : warp, sizeof warp);
+  return !is_guess && list.count;
+}
+
 /* ---- Kernels ---- */
 
 /* A kernel that may get a hash. */
@@ -399,8 +407,9 @@ static void prefer_hash(const choosing *c, const subject *s) {
   bf_plan *plan = s->plan;
   if (s->forecasts < 2 || !is_limited(c->plans, plan))
     return;
-  int best = bf_judge_choose(plan->tried, plan->was_tried, BF_PLAN_PADDED);
-  if (best < 0 || !bf_judge_is_worth(&plan->tried[best]))
+  bool is_worth;
+  int best = bf_judge_choose(plan->tried, plan->was_tried, BF_PLAN_PADDED, &is_worth);
+  if (!is_worth)
     return;
   bf_plan_take(c->plans, plan, (unsigned)best);
   plan->comparison = plan->tried[best];
@@ -409,7 +418,8 @@ static void prefer_hash(const choosing *c, const subject *s) {
 /* Gives a kernel that nothing is worth it for the best that may be. */
 static void take_doubtful(const choosing *c, const subject *s) {
   bf_plan *plan = s->plan;
-  int best = bf_judge_choose(plan->tried, plan->was_tried, BF_PLAN_CANDIDATES);
+  bool is_worth;
+  int best = bf_judge_choose(plan->tried, plan->was_tried, BF_PLAN_CANDIDATES, &is_worth);
   if (!c->options->is_measured || bf_plan_has_hash(c->plans, plan) || best < 0 ||
       !bf_judge_may_be_worth(&plan->tried[best]))
     return;

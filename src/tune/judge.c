@@ -82,7 +82,7 @@ bool bf_judge_is_worth(const bf_comparison *c) {
   case CYCLES:
     return c->after.cycles < c->before.cycles && saves_work(c);
   case PREDICTED:
-    return bf_judge_share(c) * (1 + bf_judge_noise(c)) < 1;
+    return bf_judge_share(c) * (1 + bf_judge_noise(c)) < 1 && bf_judge_gain(c) > 0;
   default:
     return bf_judge_gain(c) > 0;
   }
@@ -105,15 +105,23 @@ bool bf_judge_is_better(const bf_comparison *one, const bf_comparison *other) {
 
 /* ---- Choosing ---- */
 
-/* Whether a candidate is worth it and not told from the best. */
+/* Whether a candidate leaves no more work than the best and adds fewer instructions. */
+static bool is_smaller(const bf_comparison *one, const bf_comparison *best) {
+  return bf_judge_likely_work(one) <= bf_judge_likely_work(best) &&
+         one->after.instructions < best->after.instructions;
+}
+
+/* Whether a candidate is not told from the best, and worth it like that. */
 static bool is_as_good(const bf_comparison *one, const bf_comparison *best) {
   const double most = 1 + BF_JUDGE_LEAST_PREDICTED;
-  return basis_of(one) == PREDICTED && basis_of(best) == PREDICTED && bf_judge_is_worth(one) &&
+  return basis_of(one) == PREDICTED && basis_of(best) == PREDICTED &&
+         (bf_judge_is_worth(one) || (bf_judge_is_worth(best) && is_smaller(one, best))) &&
          bf_judge_likely_share(one) <= bf_judge_likely_share(best) * most &&
          bf_judge_share(one) <= bf_judge_share(best) * most;
 }
 
-int bf_judge_choose(const bf_comparison *tried, const bool *was_tried, unsigned count) {
+int bf_judge_choose(const bf_comparison *tried, const bool *was_tried, unsigned count,
+                    bool *is_worth) {
   int best = -1, found = -1;
   for (unsigned i = 0; i < count; i++)
     if (was_tried[i] && (best < 0 || bf_judge_is_better(&tried[i], &tried[best])))
@@ -128,6 +136,7 @@ int bf_judge_choose(const bf_comparison *tried, const bool *was_tried, unsigned 
         bf_judge_likely_work(&tried[i]) - least <= BF_JUDGE_LEAST_WORK * fabs(least) &&
         (found < 0 || tried[i].after.instructions < tried[found].after.instructions))
       found = (int)i;
+  *is_worth = best >= 0 && bf_judge_is_worth(&tried[best]);
   return found >= 0 ? found : best;
 }
 

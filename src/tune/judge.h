@@ -7,8 +7,8 @@
  *  cycles   on the simulator: two estimates must agree. It takes fewer cycles - the simulator knows
  *           what overlaps, but can err - and it saves work that is at least BF_JUDGE_MARGIN_PERCENT
  *           of its time;
- *  predicted  from the PTX (predict.h): it takes fewer cycles by more than the error of the
- *           prediction;
+ *  predicted  from the PTX (predict.h): two estimates must agree here too. It takes fewer cycles by
+ *           more than the error of the prediction, and it leaves less work, as counts have it;
  *  counts   of the emulator, or predicted: the wavefronts that are saved are more than those that
  *           the added instructions are worth (bf_cost_in_wavefronts). */
 #ifndef BF_TUNE_JUDGE_H
@@ -72,10 +72,13 @@ bool bf_judge_may_be_worth(const bf_comparison *comparison);
  * of what decides. */
 bool bf_judge_is_better(const bf_comparison *one, const bf_comparison *other);
 /* Of the candidates of a kernel that were tried, the one to take; -1: none was tried. It is the
- * best; of those that are worth it and that a prediction does not tell from it, the one with least
- * work, as units overlap less than is predicted as often as more; and of those with as little work
- * the one that adds fewest instructions, which cost registers too: longer rows add none. */
-int bf_judge_choose(const bf_comparison *tried, const bool *was_tried, unsigned count);
+ * best; of those that a prediction does not tell from it, the one with least work, as units overlap
+ * less than is predicted as often as more; and of those with as little work the one that adds
+ * fewest instructions, which cost registers too: longer rows add none. Candidates that are not
+ * worth it are among these where they leave no more work and add fewer instructions than the best,
+ * which is: *is_worth says whether what is taken is worth it by itself or by that. */
+int bf_judge_choose(const bf_comparison *tried, const bool *was_tried, unsigned count,
+                    bool *is_worth);
 /* Why a hash is not worth it, in words. */
 void bf_judge_explain(const bf_comparison *comparison, bf_text *text);
 

@@ -6,6 +6,7 @@
  * no more threads than some number. */
 #include "tune/forecast.h"
 
+#include "ptx/tile.h"
 #include "rewrite/listed.h"
 
 #include <stdlib.h>
@@ -40,10 +41,22 @@ static void add_row(rows *list, uint64_t bytes) {
     list->bytes[list->count++] = bytes;
 }
 
+/* The strides of tiles, which are a row or some. */
+static void find_strides(const bf_ptx_function *kernel, rows *list) {
+  for (uint32_t i = 0; i < kernel->instructions; i++) {
+    bf_ptx_tile tile;
+    uint64_t bytes;
+    if (bf_ptx_tile_read(kernel->instruction[i], &tile) &&
+        bf_ptx_tile_stride(kernel, kernel->instruction[i], &tile, &bytes))
+      add_row(list, bytes);
+  }
+}
+
 /* Numbers by which a kernel multiplies, as bytes or as elements of up to 16 bytes. */
 static void find_rows(const bf_ptx_function *kernel, rows *list) {
   enum { MOST_ELEMENT = 16 };
   list->count = 0;
+  find_strides(kernel, list);
   for (uint32_t i = 0; i < kernel->instructions; i++) {
     const bf_ptx_instruction *at = kernel->instruction[i];
     bool is_shift = at->opcode == BF_PTX_OP_SHL;
@@ -106,7 +119,8 @@ static int list_best(const bf_forecast *forecast, unsigned forecasts, const rows
                      const bf_rewrite_array *array, candidate best[MOST_TRIED], unsigned *kept,
                      bf_diagnostic *diagnostic) {
   double before, conflicts, after, left;
-  uint64_t grain = array->granule_bytes > WORD_BYTES ? array->granule_bytes : WORD_BYTES;
+  uint64_t grain =
+      array->padding_grain_bytes > WORD_BYTES ? array->padding_grain_bytes : WORD_BYTES;
   *kept = 0;
   BF_TRY(count(forecast, forecasts, array->name, NULL, &before, &conflicts, diagnostic));
   for (unsigned i = 0; conflicts > 0 && i < list->count; i++)

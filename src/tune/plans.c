@@ -144,13 +144,16 @@ static int propose_kernel(bf_plan *plan, const bf_propose_options *options,
 static int propose_arrays(bf_plan *plan, const bf_rewrite_kernel *examined,
                           const bf_propose_options *options, bf_diagnostic *diagnostic) {
   bf_propose_options own = *options;
-  if (examined->arrays < 2 || !examined->knows_arrays || !plan->proposal.candidates)
+  bool has_tiles = examined->granule_bytes >= BF_REWRITE_ROW_BYTES;
+  if (examined->arrays < 2 || !examined->knows_arrays || (!plan->proposal.candidates && !has_tiles))
     return BF_OK;
   plan->array_proposal = calloc(examined->arrays, sizeof *plan->array_proposal);
   if (!plan->array_proposal)
     return bf_no_memory(diagnostic);
   for (unsigned i = 0; i < examined->arrays; i++) {
     own.granule_bytes = examined->array[i].granule_bytes;
+    if (own.granule_bytes >= BF_REWRITE_ROW_BYTES)
+      continue; /* no hash keeps its tiles together */
     BF_TRY(bf_propose_array(&own, examined->array[i].name, &plan->array_proposal[i], diagnostic));
   }
   return BF_OK;
@@ -173,7 +176,11 @@ int bf_plan_propose(const bf_plans *plans, bf_plan *plan, const bf_plans_search 
                                 .deadline = search->deadline,
                                 .threads = search->threads,
                                 .only_terms = search->only_terms};
-  BF_TRY(propose_kernel(plan, &options, diagnostic));
+  if (examined->granule_bytes >= BF_REWRITE_ROW_BYTES)
+    snprintf(plan->reason, sizeof plan->reason,
+             "wmma reads tiles, which no hash keeps together, and no longer rows remove conflicts");
+  else
+    BF_TRY(propose_kernel(plan, &options, diagnostic));
   return accesses->merged ? propose_arrays(plan, examined, &options, diagnostic) : BF_OK;
 }
 

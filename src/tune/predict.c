@@ -6,8 +6,9 @@
 #include <math.h>
 #include <string.h>
 
-/* machines/h200.gpu. Memory is that of the second-level cache: how much comes from further away is
- * not known, and a kernel that waits for memory neither wins nor loses. */
+/* Numbers are those of machines/h200.gpu (tests/unit/test_predict.c compares them). Memory is that
+ * of the second-level cache: how much comes from further away is not known, and a kernel that waits
+ * for memory neither wins nor loses. */
 const bf_predict_gpu bf_predict_h200 = {.multiprocessors = 132,
                                         .schedulers = 4,
                                         .blocks = 32,
@@ -16,7 +17,8 @@ const bf_predict_gpu bf_predict_h200 = {.multiprocessors = 132,
                                         .shared_bytes = 233472,
                                         .reserved_bytes = 1024,
                                         .bytes_per_cycle = 64,
-                                        .launch_cycles = 4200};
+                                        .launch_cycles = 3300,
+                                        .launch_sm_cycles = 3};
 
 enum { LANES = 32 };
 
@@ -59,6 +61,10 @@ double bf_forecast_throughput(const bf_predict_gpu *gpu, const bf_work *work, do
   return cycles + work->global_bytes / gpu->bytes_per_cycle;
 }
 
+double bf_predict_start(const bf_predict_gpu *gpu) {
+  return gpu->launch_cycles + gpu->launch_sm_cycles * gpu->multiprocessors;
+}
+
 /* Cycles of a launch, with a given overlap of units. */
 static double launch_cycles(const bf_predict_gpu *gpu, const bf_work *work, unsigned resident,
                             uint64_t blocks, double overlap) {
@@ -66,7 +72,7 @@ static double launch_cycles(const bf_predict_gpu *gpu, const bf_work *work, unsi
   double busy = bf_forecast_throughput(gpu, work, overlap);
   double latency = latency_factor * work->latency_cycles;
   double full = (double)(own / resident), rest = (double)(own % resident);
-  double cycles = gpu->launch_cycles + full * joined(latency, resident * busy, block_overlap);
+  double cycles = bf_predict_start(gpu) + full * joined(latency, resident * busy, block_overlap);
   return cycles + (rest > 0 ? joined(latency, rest * busy, block_overlap) : 0);
 }
 

@@ -30,11 +30,14 @@ typedef struct bf_predict_gpu {
   uint64_t shared_bytes;             /* of a multiprocessor */
   unsigned reserved_bytes;           /* of these, for each block */
   double bytes_per_cycle;            /* of global memory, for each multiprocessor */
-  double launch_cycles;              /* that a launch takes whatever the kernel does */
+  /* That a launch takes whatever the kernel does: these, and for each multiprocessor those. */
+  double launch_cycles, launch_sm_cycles;
 } bf_predict_gpu;
 
 extern const bf_predict_gpu bf_predict_h200;
 
+/* Cycles that a launch takes whatever the kernel does. */
+double bf_predict_start(const bf_predict_gpu *gpu);
 /* Blocks that a multiprocessor holds at once; at least 1. */
 unsigned bf_predict_resident(const bf_predict_gpu *gpu, unsigned threads, uint64_t shared_bytes,
                              unsigned registers);
@@ -97,6 +100,10 @@ int bf_predict(const bf_plans *plans, const bf_plan *plan, const bf_ptx_module *
  * shape that gains least; with decides_by_launch, most. */
 int bf_predict_choose(bf_plans *plans, const bf_predict_options *options,
                       bf_diagnostic *diagnostic);
+
+/* The block that a kernel most likely has: the one that it requires, one of as many threads as it
+ * is compiled for, or else, and the answer is false, the most usual one of its kind. */
+bool bf_predict_likely_block(const bf_ptx_function *kernel, uint32_t block[3]);
 
 /* Gives an open kernel longer rows as one more candidate, for whoever tries candidates: those that
  * leave fewest wavefronts by its PTX and that the verifier accepts. */

@@ -82,11 +82,11 @@ static int try_number(bf_plans *const *list, size_t count, const bf_plans_runner
 
 /* Gives a kernel what was best, where it is worth it. One without candidates keeps what it has. */
 static void settle(const bf_plans *plans, bf_plan *plan) {
-  int best = bf_judge_choose(plan->tried, plan->was_tried, BF_PLAN_CANDIDATES);
+  bool is_worth;
+  int best = bf_judge_choose(plan->tried, plan->was_tried, BF_PLAN_CANDIDATES, &is_worth);
   bf_text reason = {0};
   if (!plan->proposal.candidates && !plan->array_proposal && !plan->array_padding)
     return;
-  bool is_worth = best >= 0 && bf_judge_is_worth(&plan->tried[best]);
   bf_plan_take(plans, plan, is_worth ? (unsigned)best : BF_PLAN_CANDIDATES);
   plan->has_comparison = is_worth;
   if (best >= 0) {

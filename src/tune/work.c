@@ -2,6 +2,7 @@
 #include "tune/work.h"
 
 #include "emu/emu.h"
+#include "ptx/tile.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -285,6 +286,8 @@ static int count_site(counting *c, const bf_analyze_site *site, double *unknown)
   c->passes[at] = is_moved ? unknown_hashed_wavefronts : unknown_wavefronts;
   if (is_counted)
     BF_TRY(count_known(c, site, hash, &merged, &c->passes[at], &c->extra[at]));
+  c->passes[at] *= site->pieces;
+  c->extra[at] *= site->pieces;
   bool is_unknown = bf_work_is_unknown(site) || !is_counted;
   if (is_unknown && is_counted && is_moved)
     c->passes[at] += unknown_hashed_wavefronts - unknown_wavefronts;
@@ -402,6 +405,11 @@ static cost memory_cost(const counting *c, uint32_t index) {
   bf_ptx_access access = bf_ptx_op_get(instruction->opcode)->access;
   unsigned bytes = (instruction->types ? bf_ptx_type_bytes(instruction->type[0]) : 4) *
                    (instruction->vector ? instruction->vector : 1);
+  bf_ptx_tile tile;
+  if (bf_ptx_tile_read(instruction, &tile)) {
+    bytes = tile.lines * tile.line_elements * tile.element_bytes / LANES;
+    access = tile.is_store ? BF_PTX_STORE : BF_PTX_LOAD;
+  }
   if (instruction->space == BF_PTX_SPACE_PARAM || instruction->space == BF_PTX_SPACE_CONST)
     return (cost){NOTHING, 0, 0, 0};
   if (c->is_shared[index]) {
@@ -475,6 +483,16 @@ static cost exchange_cost(const bf_ptx_instruction *instruction) {
                                                : (cost){OTHER, 8, 24, 1};
 }
 
+/* A product of wmma is two of mma; its loads and stores are accesses. */
+static cost matrix_cost(const counting *c, uint32_t index) {
+  const bf_ptx_instruction *instruction = c->version->function->instruction[index];
+  if (instruction->opcode != BF_PTX_OP_WMMA)
+    return (cost){OTHER, 8, 24, 1};
+  if (bf_ptx_has(instruction, "mma"))
+    return (cost){OTHER, 16, 32, 2};
+  return memory_cost(c, index);
+}
+
 static cost written_cost(const counting *c, uint32_t index) {
   const bf_ptx_instruction *instruction = c->version->function->instruction[index];
   bf_ptx_type type = instruction->types ? instruction->type[0] : BF_PTX_TYPE_NONE;
@@ -502,7 +520,7 @@ static cost written_cost(const counting *c, uint32_t index) {
   case BF_PTX_WORK_VIDEO:
     return (cost){INTEGER, 4, 8, 2};
   case BF_PTX_WORK_MATRIX:
-    return (cost){OTHER, 8, 24, 1};
+    return matrix_cost(c, index);
   case BF_PTX_WORK_EXCHANGE:
     return exchange_cost(instruction);
   case BF_PTX_WORK_BRANCH:

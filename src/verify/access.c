@@ -8,6 +8,8 @@ uint64_t bf_verify_access_bytes(const bf_ptx_instruction *instruction) {
   case BF_PTX_OP_LDMATRIX:
   case BF_PTX_OP_STMATRIX:
     return bf_ptx_has(instruction, "m8n8") ? MATRIX_ROW_BYTES : 0;
+  case BF_PTX_OP_WMMA:
+    return bf_verify_line_bytes(instruction);
   case BF_PTX_OP_CP:
     return instruction->operands > 2 && instruction->operand[2].kind == BF_PTX_INTEGER
                ? instruction->operand[2].bits
@@ -234,15 +236,34 @@ static void judge_width(access_pair *access) {
     fail(access, "an access that is not aligned to its width");
 }
 
+/* A tile stays as it was, where nothing that is hashed can be in it. */
+static void judge_tile(access_pair *access, const bf_ptx_instruction *original) {
+  const bf_ptx_operand *was = bf_verify_tile_stride(original);
+  const bf_ptx_operand *is = bf_verify_tile_stride(access->instruction);
+  bool may_be_shared = !access->is_generic || access->body->scheme->makes_generic;
+  if (access->hash && may_be_shared)
+    fail(access, "wmma on shared memory that is hashed");
+  else if (!bf_verify_same_head(original, access->instruction) ||
+           !bf_verify_same_operand(access->was, access->is) || !bf_verify_same_operand(was, is))
+    fail(access, "another tile of an array that is left alone");
+  else
+    access->body->exempt += !access->is_generic;
+}
+
 /* The hash that an access must go through, in *hash; false where that is not proven. */
 static bool find_hash(const bf_verify_body *body, const access_pair *access, const bf_hash **hash) {
   const bf_verify_scheme *scheme = body->scheme;
   *hash = scheme->hash;
   if (!scheme->by_array)
     return true;
-  if (access->is_generic) {
+  bool is_tile = bf_verify_is_tile(access->instruction) && scheme->makes_generic;
+  if (access->is_generic && !is_tile) {
     *hash = NULL;
     return !scheme->makes_generic && !access->must_be_shared;
+  }
+  if (access->is_generic && bf_verify_is_homeless(scheme, &body->homes, access->was)) {
+    *hash = NULL;
+    return true;
   }
   uint32_t home = bf_verify_home_of(scheme, &body->homes, access->was);
   if (home == BF_VERIFY_NO_HOME || home == BF_VERIFY_MANY_HOMES)
@@ -271,6 +292,10 @@ void bf_verify_access(bf_verify_body *body, const bf_ptx_instruction *original,
   }
   if (bf_verify_is_padding(access.hash))
     return; /* judged with all others to such arrays (pad.c) */
+  if (bf_verify_is_tile(original)) {
+    judge_tile(&access, original);
+    return;
+  }
   judge_address(&access);
   bool may_be_shared = !access.is_generic || body->scheme->makes_generic || access.must_be_shared;
   if (!body->failed && access.hash && may_be_shared)

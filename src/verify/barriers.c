@@ -203,8 +203,9 @@ int bf_verify_facts_find(const bf_ptx_module *module, const bf_ptx_function *ori
   bf_verify_threads threads;
   BF_TRY(bf_verify_threads_find(original, arena, &threads));
   *facts = (bf_verify_facts){.zeros = bf_verify_known_zeros(function, &threads, arena),
+                             .residue = bf_verify_residues(function, arena),
                              .is_barrier = bf_arena_alloc(arena, function->registers + 1)};
-  if (!facts->zeros || !facts->is_barrier)
+  if (!facts->zeros || !facts->residue || !facts->is_barrier)
     return BF_NO_MEMORY;
   return find_barriers(module, function, arena, facts);
 }

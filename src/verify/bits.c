@@ -90,34 +90,79 @@ static bf_verify_bits sum_of(bf_verify_atom atom, uint64_t offset) {
   return sum;
 }
 
-/* How far to the right the atom was shifted to give bits; 0: it was not, or nothing is left. */
+/* How far to the right the atom, with ones where it has zeros, was shifted to give bits; 0: it was
+ * not, or nothing is left. */
 static unsigned right_shift(const bf_verify_bits *bits) {
   unsigned first = 0, by;
   while (first < bits->width && !bits->row[first])
     first++;
-  if (first == bits->width || bits->atom.width != bits->width || bits->constant)
+  if (first == bits->width || bits->atom.width != bits->width)
     return 0;
   by = (unsigned)__builtin_ctzll(bits->row[first]);
   if (by <= first)
     return 0;
   by -= first;
   for (unsigned i = 0; i < bits->width; i++)
-    if (bits->row[i] != (i + by < bits->width ? own_row(&bits->atom, i + by) : 0))
+    if (bits->row[i] != (i + by < bits->width ? own_row(&bits->atom, i + by) : 0) ||
+        (bits->constant >> i & 1 && (bits->row[i] || i + by >= bits->width)))
       return 0;
   return by;
 }
 
 /* (atom >> by) + addend = (atom + (addend << by)) >> by, but for the bits that were shifted in: a
- * carry may go there. */
+ * carry may go there. Ones among the zeros of the atom are part of the sum. */
 static bf_verify_bits add_shifted(const bf_verify_bits *bits, unsigned by, uint64_t addend) {
   unsigned kept = bits->width - by;
   if (addend & ~low_bits(kept))
     return bf_verify_unknown("an addition to bits that were shifted in");
-  bf_verify_bits sum = sum_of(bits->atom, bits->atom.offset + (addend << by));
+  bf_verify_bits sum = sum_of(bits->atom, bits->atom.offset + ((bits->constant + addend) << by));
   sum.is_offset = bits->is_offset;
   sum.only_shared = bits->only_shared;
   sum = bf_verify_shift(&sum, -(int)by);
   sum.vague = low_bits(sum.width) & ~low_bits(kept);
+  return sum;
+}
+
+/* Adds bit by bit, from the lowest on: to bits that are known, and past others where the carry is
+ * what is added there, so that they stay as they are. What is still to be added behind that is left
+ * in *addend, with the carry. */
+static bf_verify_bits add_known(const bf_verify_bits *bits, uint64_t *addend) {
+  bf_verify_bits sum = *bits;
+  uint64_t carry = 0;
+  for (unsigned i = 0; i < bits->width; i++) {
+    uint64_t added = *addend >> i & 1, own = bits->constant >> i & 1;
+    if (bits->row[i] && added != carry) {
+      *addend = ((*addend >> i << i) + (carry << i)) & low_bits(bits->width);
+      return sum;
+    }
+    if (!bits->row[i]) {
+      sum.constant = (sum.constant & ~((uint64_t)1 << i)) | (own ^ added ^ carry) << i;
+      carry = (own + added + carry) >> 1;
+    }
+  }
+  *addend = 0;
+  return sum;
+}
+
+/* The sum of bits, which are not the atom's own from 0 on, and what carries may be unknown of. */
+static bf_verify_bits add_carrying(const bf_verify_bits *bits, uint64_t addend) {
+  bf_verify_bits sum = *bits;
+  uint64_t carries = addend & ~zeros(bits);
+  unsigned from = carries ? (unsigned)__builtin_ctzll(carries) : 64, by = right_shift(bits);
+  if (from < 64 && by)
+    return add_shifted(bits, by, addend);
+  if (from < 64) {
+    uint64_t high = ~low_bits(from), added = (addend & high) + (bits->constant & high);
+    if (!is_low_below(bits, from, from + 1) || !is_own_above(bits, from))
+      return bf_verify_unknown("an addition whose carries are not known");
+    sum.atom.offset = (sum.atom.offset + added) & low_bits(sum.atom.width);
+    sum.constant &= ~high;
+    for (unsigned i = 0; i < from; i++) /* bit `from` of the address is flipped */
+      sum.constant ^= (bits->row[i] >> from & added >> from & 1) << i;
+    for (unsigned i = from; i < sum.width; i++)
+      sum.row[i] = own_row(&sum.atom, i);
+  }
+  sum.constant |= addend & low_bits(from);
   return sum;
 }
 
@@ -137,23 +182,8 @@ bf_verify_bits bf_verify_add(const bf_verify_bits *bits, uint64_t addend) {
     sum.only_shared = bits->only_shared;
     return sum;
   }
-  uint64_t carries = addend & ~zeros(bits);
-  unsigned from = carries ? (unsigned)__builtin_ctzll(carries) : 64, by = right_shift(bits);
-  if (from < 64 && by)
-    return add_shifted(bits, by, addend);
-  if (from < 64) {
-    uint64_t high = ~low_bits(from), added = (addend & high) + (bits->constant & high);
-    if (!is_low_below(bits, from, from + 1) || !is_own_above(bits, from))
-      return bf_verify_unknown("an addition whose carries are not known");
-    sum.atom.offset = (sum.atom.offset + added) & low_bits(sum.atom.width);
-    sum.constant &= ~high;
-    for (unsigned i = 0; i < from; i++) /* bit `from` of the address is flipped */
-      sum.constant ^= (bits->row[i] >> from & added >> from & 1) << i;
-    for (unsigned i = from; i < sum.width; i++)
-      sum.row[i] = own_row(&sum.atom, i);
-  }
-  sum.constant |= addend & low_bits(from);
-  return sum;
+  sum = add_known(&sum, &addend);
+  return addend ? add_carrying(&sum, addend) : sum;
 }
 
 bf_verify_bits bf_verify_shift(const bf_verify_bits *bits, int left) {

@@ -85,18 +85,27 @@ static bool calls_clone(const bf_ptx_instruction *instruction, const bf_ptx_oper
          bf_verify_is_clone_name(b->symbol->name, a->symbol->name);
 }
 
-/* Whether all operands are equal, but for the address of shared memory where that may differ, and
- * for clones in place of their originals. */
+/* Whether an access without a state space may get .shared: ptxas takes it for one on shared memory,
+ * or it is a tile, which is judged further on. */
+static bool may_gain_space(const bf_ptx_instruction *instruction) {
+  return bf_verify_is_tile(instruction)
+             ? instruction->space == BF_PTX_SPACE_NONE
+             : bf_verify_is_implied(instruction) && instruction->opcode != BF_PTX_OP_LDU;
+}
+
+/* Whether all operands are equal, but for the address of shared memory, and the stride of a tile,
+ * where they may differ, and for clones in place of their originals. */
 static bool same_but_address(const bf_ptx_instruction *a, const bf_ptx_instruction *b,
                              bool may_differ) {
   const bf_ptx_operand *address = may_differ ? bf_verify_shared_address(b) : NULL;
-  bool gains_space = address && bf_verify_is_implied(a) && a->opcode != BF_PTX_OP_LDU &&
-                     bf_verify_gains(a, b, "shared");
+  const bf_ptx_operand *stride = address ? bf_verify_tile_stride(b) : NULL;
+  bool gains_space = address && may_gain_space(a) && bf_verify_gains(a, b, "shared");
   if (!gains_space && !bf_verify_same_head(a, b))
     return false;
   for (unsigned i = 0; i < a->operands; i++) {
     bool is_address = address == &b->operand[i] && a->operand[i].kind == BF_PTX_ADDRESS;
-    if (!is_address && !bf_verify_same_operand(&a->operand[i], &b->operand[i]) &&
+    bool may_be_other = is_address || stride == &b->operand[i];
+    if (!may_be_other && !bf_verify_same_operand(&a->operand[i], &b->operand[i]) &&
         !calls_clone(a, &a->operand[i], &b->operand[i]))
       return false;
   }

@@ -203,6 +203,11 @@ bool bf_verify_homes_find(const bf_verify_scheme *scheme, const bf_ptx_function 
   return true;
 }
 
+bool bf_verify_is_homeless(const bf_verify_scheme *scheme, const bf_verify_homes *homes,
+                           const bf_ptx_operand *address) {
+  return operand_home(scheme, homes, &address->item[0]) == BF_VERIFY_NO_HOME;
+}
+
 uint32_t bf_verify_home_of(const bf_verify_scheme *scheme, const bf_verify_homes *homes,
                            const bf_ptx_operand *address) {
   const bf_ptx_operand *base = &address->item[0];

@@ -15,6 +15,8 @@
  * value.c      what added instructions compute
  * bits.c       values whose bits are XORs of bits of one address
  * known.c      bits of registers that are always 0
+ * linear.c     registers that are sums of others
+ * residue.c    what registers leave when they are divided by powers of two
  * pad.c        arrays whose rows are longer, with pad_*.c (pad.h)
  * difference.c remainders that are taken away
  * threads.c    how large thread indices can be
@@ -147,6 +149,36 @@ uint64_t bf_verify_variable_zeros(const bf_ptx_variable *variable);
 /* Lowest bits of a variable's address that its declaration makes 0. */
 unsigned bf_verify_variable_zero_bits(const bf_ptx_variable *variable);
 
+/* ---- linear.c ---- */
+
+enum { BF_VERIFY_TERMS = 4 };
+
+typedef struct bf_verify_term {
+  uint32_t number, factor; /* of a register */
+} bf_verify_term;
+
+/* constant + the sum of factors times registers, modulo 2^32; not known where there are no terms.
+ */
+typedef struct bf_verify_linear {
+  unsigned terms;
+  bf_verify_term term[BF_VERIFY_TERMS];
+  uint32_t constant;
+} bf_verify_linear;
+
+/* Per register, in arena; NULL where memory is exhausted. */
+bf_verify_linear *bf_verify_linears(const bf_ptx_function *function, bf_arena *arena);
+
+/* ---- residue.c ---- */
+
+/* A register is value modulo 2^bits whenever it is read. */
+typedef struct bf_verify_residue {
+  unsigned bits;
+  uint64_t value;
+} bf_verify_residue;
+
+/* Per register; in arena, NULL where memory is exhausted. */
+bf_verify_residue *bf_verify_residues(const bf_ptx_function *function, bf_arena *arena);
+
 /* ---- barriers.c ---- */
 
 /* A variable that holds nothing but barrier objects. */
@@ -156,8 +188,9 @@ typedef struct bf_verify_barrier {
 } bf_verify_barrier;
 
 typedef struct bf_verify_facts {
-  const uint64_t *zeros; /* per register: bits that are 0 whenever it is read */
-  bool *is_barrier;      /* per register: an address of a variable of barriers, nothing else */
+  const uint64_t *zeros;            /* per register: bits that are 0 whenever it is read */
+  const bf_verify_residue *residue; /* per register */
+  bool *is_barrier; /* per register: an address of a variable of barriers, nothing else */
   bf_verify_barrier *barriers;
 } bf_verify_facts;
 
@@ -191,6 +224,10 @@ typedef struct bf_verify_homes {
  * function stores or passes on. NULL: memory is exhausted. */
 bool bf_verify_homes_find(const struct bf_verify_scheme *scheme, const bf_ptx_function *function,
                           bf_arena *arena, uint32_t *loaded, bf_verify_homes *homes);
+/* Whether no address of shared memory went into one of the original, not even by way of memory: it
+ * is one of other memory, where it is generic. */
+bool bf_verify_is_homeless(const struct bf_verify_scheme *scheme, const bf_verify_homes *homes,
+                           const bf_ptx_operand *address);
 /* The array that an address operand of the original surely lies in; else no or many homes. */
 uint32_t bf_verify_home_of(const struct bf_verify_scheme *scheme, const bf_verify_homes *homes,
                            const bf_ptx_operand *address);
@@ -374,8 +411,18 @@ const bf_ptx_variable *bf_verify_twin_of(const bf_verify_body *body,
 void bf_verify_access(bf_verify_body *body, const bf_ptx_instruction *original,
                       const bf_ptx_instruction *rewritten);
 
-/* Bytes that one lane touches at its address; 0 where that is not known. */
+/* Bytes that one lane touches at its address, or those of a line of a tile; 0 where that is not
+ * known. */
 uint64_t bf_verify_access_bytes(const bf_ptx_instruction *instruction);
+
+/* ---- tile.c ---- */
+
+/* Whether an instruction is wmma.load or wmma.store. */
+bool bf_verify_is_tile(const bf_ptx_instruction *instruction);
+/* The stride of one, or NULL. */
+const bf_ptx_operand *bf_verify_tile_stride(const bf_ptx_instruction *instruction);
+/* Bytes of a line of it, which lie side by side; 0 where that is not known. */
+uint64_t bf_verify_line_bytes(const bf_ptx_instruction *instruction);
 
 /* ---- pad.c ---- */
 

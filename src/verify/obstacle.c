@@ -153,10 +153,6 @@ const char *bf_verify_obstacle(const bf_ptx_instruction *instruction, bool makes
   case BF_PTX_OP_RED:
     obstacle = bf_ptx_has(instruction, "async") ? "an asynchronous store" : NULL;
     break;
-  case BF_PTX_OP_WMMA:
-    if (bf_ptx_has(instruction, "mma") || !may_be_shared(instruction, makes_generic))
-      return NULL;
-    return "wmma on shared memory";
   case BF_PTX_OP_WGMMA:
   case BF_PTX_OP_TCGEN05:
     return "matrix descriptors";
@@ -178,6 +174,10 @@ const char *bf_verify_obstacle(const bf_ptx_instruction *instruction, bool makes
 
 const bf_ptx_operand *bf_verify_shared_address(const bf_ptx_instruction *instruction) {
   switch (instruction->opcode) {
+  case BF_PTX_OP_WMMA:
+    if (!bf_verify_is_tile(instruction))
+      return NULL;
+    break;
   case BF_PTX_OP_LD:
   case BF_PTX_OP_LDU:
   case BF_PTX_OP_ST:

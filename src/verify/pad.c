@@ -61,7 +61,8 @@ static bool address_sum(bf_pad *pad, const bf_ptx_operand *address, uint32_t ins
   bf_pad_sum offset = bf_pad_number(address->offset);
   bool is_known = base->kind == BF_PTX_SYMBOL ||
                   (base->kind == BF_PTX_REGISTER && !base->registers->vector && !base->component &&
-                   bf_ptx_type_bytes(base->registers->type) == 4);
+                   (bf_ptx_type_bytes(base->registers->type) == 4 ||
+                    bf_ptx_type_bytes(base->registers->type) == 8));
   if (address->count != 1 || !is_known || address->offset < -BF_PAD_FAR ||
       address->offset > BF_PAD_FAR)
     return false;
@@ -111,6 +112,18 @@ static bool take_symbol(const bf_pad *pad, const bf_ptx_variable *variable, bf_p
   return true;
 }
 
+/* Takes the start of shared memory among generic addresses from a sum that is one; false where it
+ * is not in it. A generic address in an array is that start and the shared one, all 64 bits of it:
+ * so the lower half of the sum is that of the shared address, which has no more. */
+static bool take_window(const bf_pad *pad, bf_pad_sum *sum) {
+  for (uint32_t i = 0; i < sum->terms; i++)
+    if (pad->atom[sum->term[i].atom]->kind == BF_PAD_WINDOW && sum->term[i].factor == 1) {
+      *sum = bf_pad_without(sum, sum->term[i].atom);
+      return true;
+    }
+  return false;
+}
+
 /* ---- Proofs ---- */
 
 /* An access to a padded array: where it went, and where it goes. */
@@ -118,30 +131,51 @@ typedef struct moving {
   const bf_hash *hash;
   const bf_ptx_variable *variable;
   int64_t width;
+  int64_t step; /* that it is moved by whole ones of */
+  bool is_generic;
   bf_pad_sum was, is;
 } moving;
 
-/* Whether the access goes to its place in the longer row, by what is known in a block. */
-static bool is_proven(bf_pad *pad, const moving *access, uint32_t block) {
-  int64_t row = (int64_t)row_bytes(access->hash), unused = (int64_t)pad_bytes(access->hash);
-  bf_pad_sum number = access->is, column = access->was;
-  if (!take_symbol(pad, access->variable, &number) ||
-      !take_symbol(pad, access->variable, &column) || !bf_pad_add(&number, &column, -1) ||
-      number.constant % unused)
-    return false;
+/* Whether a sum is a multiple of a number by its factors; an atom under a mask is one of the lowest
+ * bit of that. */
+static bool is_multiple(const bf_pad *pad, const bf_pad_sum *sum, int64_t of) {
+  for (uint32_t i = 0; i < sum->terms; i++) {
+    const bf_pad_atom *atom = pad->atom[sum->term[i].atom];
+    int64_t step = atom->kind == BF_PAD_MASKED ? (int64_t)(atom->number & (0 - atom->number)) : 1;
+    if (sum->term[i].factor * step % of)
+      return false;
+  }
+  return sum->constant % of == 0;
+}
+
+/* x - ROW * i, where *far is PAD * i; false where that is no sum. */
+static bool column_of(int64_t row, int64_t unused, const bf_pad_sum *far, bf_pad_sum *x) {
+  bf_pad_sum number = *far;
+  if (row % unused == 0)
+    return bf_pad_add(x, far, -(row / unused));
   number.constant /= unused;
   for (uint32_t i = 0; i < number.terms; i++) {
     if (number.term[i].factor % unused)
       return false;
     number.term[i].factor /= unused;
   }
-  if (!bf_pad_add(&column, &number, -row))
+  return bf_pad_add(x, &number, -row);
+}
+
+/* Whether the access goes to its place in the longer row, by what is known in a block. */
+static bool is_proven(bf_pad *pad, const moving *access, uint32_t block) {
+  int64_t row = (int64_t)row_bytes(access->hash), unused = (int64_t)pad_bytes(access->hash);
+  bf_pad_sum far = access->is, column = access->was;
+  if ((access->is_generic && !take_window(pad, &column)) ||
+      !take_symbol(pad, access->variable, &far) || !take_symbol(pad, access->variable, &column) ||
+      !bf_pad_add(&far, &column, -1) || !is_multiple(pad, &far, unused) ||
+      !is_multiple(pad, &far, access->step) || !column_of(row, unused, &far, &column))
     return false;
-  bf_pad_range rows = bf_pad_range_in(pad, &number, block);
+  bf_pad_range moved = bf_pad_range_in(pad, &far, block);
   bf_pad_range columns = bf_pad_range_in(pad, &column, block);
   int64_t most = INT32_MAX / (row + unused) - 1;
-  return columns.low >= 0 && columns.high <= row - access->width && rows.low >= -most &&
-         rows.high <= most;
+  return columns.low >= 0 && columns.high <= row - access->width && moved.low >= -most * unused &&
+         moved.high <= most * unused;
 }
 
 /* A block in which paths meet, no loop, that decides about a sum; UINT32_MAX: none. */
@@ -196,21 +230,39 @@ static bool prove(bf_pad *pad, const moving *access, uint32_t block, unsigned de
   return true;
 }
 
+/* What is wrong with the width of an access, or with the stride of a tile; or NULL. */
+static const char *judge_width(bf_pad *pad, uint32_t number, moving *access) {
+  enum { TILE_STEP = 32 }; /* bytes: tiles start at whole ones (CUDA C++ Programming Guide) */
+  if (bf_verify_is_tile(pad->body->partner[number])) {
+    access->step = TILE_STEP;
+    return access->width
+               ? bf_verify_tile_judge(pad, number, row_bytes(access->hash), pad_bytes(access->hash))
+               : "a tile of wmma in a form that is not known";
+  }
+  if (access->width <= 0 || access->width & (access->width - 1) || access->width > MOST_WIDTH_BYTES)
+    return "an access whose width is not known";
+  if (pad_bytes(access->hash) % (uint64_t)access->width)
+    return "an access wider than the padding";
+  return NULL;
+}
+
 /* Why the access of an instruction to a padded array is wrong, or NULL. */
 static const char *judge(bf_pad *pad, uint32_t number, const bf_verify_array *array) {
   const bf_ptx_instruction *was = pad->body->partner[number];
   const bf_ptx_instruction *is = pad->function->instruction[number];
   const bf_ptx_operand *old = bf_verify_shared_address(was), *new = bf_verify_shared_address(is);
   const bf_ptx_variable *twin = bf_verify_twin_of(pad->body, array->variable);
-  moving access = {
-      .hash = array->hash, .variable = twin, .width = (int64_t)bf_verify_access_bytes(was)};
+  moving access = {.hash = array->hash,
+                   .variable = twin,
+                   .width = (int64_t)bf_verify_access_bytes(was),
+                   .step = 1,
+                   .is_generic = was->space == BF_PTX_SPACE_NONE && !bf_verify_is_implied(was)};
   uint32_t block = pad->flow->block_of[number];
   if (!pad->flow->block[block].is_reachable)
     return "an access to an array with longer rows that no path reaches";
-  if (access.width <= 0 || access.width & (access.width - 1) || access.width > MOST_WIDTH_BYTES)
-    return "an access whose width is not known";
-  if (pad_bytes(array->hash) % (uint64_t)access.width)
-    return "an access wider than the padding";
+  const char *why = judge_width(pad, number, &access);
+  if (why)
+    return why;
   if (is->space == BF_PTX_SPACE_NONE && new->item[0].kind != BF_PTX_SYMBOL)
     return "a shared address in an access without .shared";
   if (new->unified != old->unified || !original_sum(pad, old, number, &access.was) ||
@@ -228,8 +280,9 @@ static const char *judge(bf_pad *pad, uint32_t number, const bf_verify_array *ar
 static const bf_verify_array *accessed(const bf_pad *pad, uint32_t number, bool any) {
   const bf_ptx_instruction *was = pad->body->partner[number];
   const bf_ptx_operand *address = was ? bf_verify_shared_address(was) : NULL;
+  bool is_tile = was && bf_verify_is_tile(was) && pad->body->scheme->makes_generic && !any;
   if (!address || bf_verify_uses_barrier(was) ||
-      (was->space == BF_PTX_SPACE_NONE && !bf_verify_is_implied(was)))
+      (was->space == BF_PTX_SPACE_NONE && !bf_verify_is_implied(was) && !is_tile))
     return NULL;
   uint32_t home = bf_verify_home_of(pad->body->scheme, &pad->body->homes, address);
   if (home == BF_VERIFY_NO_HOME || home == BF_VERIFY_MANY_HOMES)

@@ -4,7 +4,8 @@
  * pad_sum.c    sums of what is not known, and what that is
  * pad_value.c  what registers hold, as such sums
  * pad_range.c  between which numbers they lie
- * pad_facts.c  what follows from branches that were taken and from staying inside arrays */
+ * pad_facts.c  what follows from branches that were taken and from staying inside arrays
+ * tile.c       strides of wmma */
 #ifndef BF_VERIFY_PAD_H
 #define BF_VERIFY_PAD_H
 
@@ -15,6 +16,7 @@
 typedef enum bf_pad_kind {
   BF_PAD_SPECIAL, /* a special register that stays the same: number and component */
   BF_PAD_SYMBOL,  /* the address of a shared variable */
+  BF_PAD_WINDOW,  /* where shared memory begins among generic addresses */
   BF_PAD_MASKED,  /* inner & number */
   BF_PAD_SHIFTED, /* inner >> number, where inner is not negative */
   BF_PAD_TURN,    /* how often the loop that starts with block `number` came back to its start */
@@ -39,7 +41,7 @@ typedef struct bf_pad_term {
 } bf_pad_term;
 
 /* constant + factor * atom + ..., modulo 2^32; atoms ascending, unused terms 0. Factors and
- * constant are numbers of 32 bits with a sign. */
+ * constant are numbers of 32 bits with a sign. Of registers of 64 bits, the lower half. */
 typedef struct bf_pad_sum {
   uint32_t terms;
   int64_t constant;
@@ -130,6 +132,11 @@ bf_pad_sum bf_pad_at_end(bf_pad *pad, uint32_t number, uint32_t block);
 uint32_t bf_pad_writer(bf_pad *pad, uint32_t number, uint32_t block);
 /* The sum with merges replaced by what they always are. */
 bf_pad_sum bf_pad_expand(bf_pad *pad, bf_pad_sum sum);
+
+/* ---- Tiles of wmma (tile.c) ---- */
+
+/* Why the stride of a tile in an array with longer rows is wrong, or NULL. */
+const char *bf_verify_tile_judge(bf_pad *pad, uint32_t number, uint64_t row, uint64_t unused);
 
 /* ---- Ranges (pad_range.c) ---- */
 

@@ -123,6 +123,12 @@ static bf_pad_sum symbol(bf_pad *pad, const bf_ptx_operand *operand, uint32_t in
   return sum;
 }
 
+/* Where shared memory begins among generic addresses. */
+static bf_pad_sum window(bf_pad *pad) {
+  bf_pad_atom key = {.kind = BF_PAD_WINDOW, .ranged = BF_PAD_DONE, .range = any_number};
+  return bf_pad_one(bf_pad_atom_of(pad, &key));
+}
+
 /* A sum under a mask. Factors that the mask does not see are left out, low zeros stand before. */
 static bf_pad_sum masked(bf_pad *pad, const bf_pad_sum *sum, uint32_t mask) {
   bf_pad_range range = bf_pad_range_of(pad, sum);
@@ -218,7 +224,7 @@ bf_pad_sum bf_pad_operand(bf_pad *pad, const bf_ptx_operand *operand, uint32_t b
   bool is_plain = !operand->component && !operand->selector && !operand->minus && !operand->negated;
   switch (operand->kind) {
   case BF_PTX_REGISTER:
-    if (is_plain && !operand->registers->vector && bf_ptx_type_bytes(operand->registers->type) == 4)
+    if (is_plain && !operand->registers->vector && bf_ptx_type_bytes(operand->registers->type) >= 4)
       return at(pad, bf_verify_number(operand), before);
     break;
   case BF_PTX_INTEGER:
@@ -313,12 +319,59 @@ static bool shift(bf_pad *pad, const bf_ptx_instruction *instruction, const bf_p
   return shifted(pad, &in[0], by, instruction->type[0] == BF_PTX_S32, result);
 }
 
+static bool is_wide(bf_ptx_type type) {
+  return type == BF_PTX_B64 || type == BF_PTX_U64 || type == BF_PTX_S64;
+}
+
+/* The lower half of what an instruction on 64 bits, or between 32 and 64 bits, writes: no operation
+ * here carries from the upper half to the lower. */
+static bool evaluate_wide(bf_pad *pad, const bf_ptx_instruction *instruction,
+                          const bf_pad_sum in[4], bf_pad_sum *result) {
+  bf_ptx_type to = instruction->types ? instruction->type[0] : BF_PTX_TYPE_NONE;
+  bf_ptx_type from = instruction->types == 2 ? instruction->type[1] : to;
+  unsigned modifiers = instruction->modifiers, operands = instruction->operands;
+  bool multiplies = (is_wide(to) && bf_ptx_has(instruction, "lo")) ||
+                    (is_word(to) && bf_ptx_has(instruction, "wide"));
+  bool is_plain = is_wide(to) && instruction->types == 1 && modifiers == 1;
+  *result = in[0];
+  switch (instruction->opcode) {
+  case BF_PTX_OP_CVT:
+    return modifiers == 2 && operands == 2 && (is_word(to) || is_wide(to)) &&
+           (is_word(from) || is_wide(from));
+  case BF_PTX_OP_CVTA: {
+    const bf_pad_sum start = window(pad);
+    bool is_back = bf_ptx_has(instruction, "to");
+    return instruction->space == BF_PTX_SPACE_SHARED && is_wide(to) && operands == 2 &&
+           modifiers == (is_back ? 3 : 2) && bf_pad_add(result, &start, is_back ? -1 : 1);
+  }
+  case BF_PTX_OP_MOV:
+    return is_plain && operands == 2;
+  case BF_PTX_OP_ADD:
+  case BF_PTX_OP_SUB:
+    return is_plain && operands == 3 &&
+           bf_pad_add(result, &in[1], instruction->opcode == BF_PTX_OP_ADD ? 1 : -1);
+  case BF_PTX_OP_SHL:
+    *result = bf_pad_number(0);
+    return is_plain && operands == 3 && is_number(&in[1]) && in[1].constant >= 0 &&
+           in[1].constant < 32 && bf_pad_add(result, &in[0], (int64_t)1 << in[1].constant);
+  case BF_PTX_OP_MUL:
+    return multiplies && modifiers == 2 && operands == 3 && multiply(&in[0], &in[1], result);
+  case BF_PTX_OP_MAD:
+    return multiplies && modifiers == 2 && operands == 4 && multiply(&in[0], &in[1], result) &&
+           bf_pad_add(result, &in[2], 1);
+  default:
+    return false;
+  }
+}
+
 /* What an instruction without a guard writes, as a sum; false where that is not known. */
 static bool evaluate(bf_pad *pad, const bf_ptx_instruction *instruction, uint32_t number,
                      bf_pad_sum *result) {
   bf_pad_sum in[4] = {0};
   for (unsigned i = 0; i < 4 && i + 1 < instruction->operands; i++)
     in[i] = bf_pad_expand(pad, bf_pad_operand(pad, &instruction->operand[i + 1], number));
+  if (evaluate_wide(pad, instruction, in, result))
+    return true;
   switch (instruction->opcode) {
   case BF_PTX_OP_MOV:
     *result = in[0];
@@ -375,13 +428,13 @@ static bf_pad_range result_range(bf_pad *pad, const bf_ptx_instruction *instruct
   return any_number;
 }
 
-/* Notes what an instruction writes, where that is one register of 32 bits. */
+/* Notes what an instruction writes, where that is one register of 32 or 64 bits. */
 static void evaluate_one(bf_pad *pad, uint32_t number) {
   const bf_ptx_instruction *instruction = pad->function->instruction[number];
   const bf_ptx_operand *to = instruction->operands ? &instruction->operand[0] : NULL;
   bf_pad_sum sum;
   if (!to || to->kind != BF_PTX_REGISTER || to->component || to->registers->vector ||
-      bf_ptx_type_bytes(to->registers->type) != 4 || instruction->opcode == BF_PTX_OP_CALL)
+      bf_ptx_type_bytes(to->registers->type) < 4 || instruction->opcode == BF_PTX_OP_CALL)
     return;
   if (instruction->guard || !evaluate(pad, instruction, number, &sum))
     sum = opaque(pad, number, bf_verify_number(to), result_range(pad, instruction, number));

@@ -44,14 +44,17 @@ static unsigned register_width(const bf_ptx_operand *operand) {
   return operand->registers->vector ? 0 : 8 * bf_ptx_type_bytes(operand->registers->type);
 }
 
-/* A register of the original: an address of its own. */
+/* A register of the original: an address of its own, that is the register without its residue,
+ * whose lowest bits are 0, and the residue. */
 static bf_verify_value original_register(const bf_verify_body *body, uint32_t number,
                                          unsigned width) {
+  bf_verify_residue residue = body->facts.residue[number];
   bf_verify_atom atom = {.base = BF_VERIFY_REGISTER,
                          .number = number,
                          .width = width,
-                         .zeros = body->facts.zeros[number]};
-  return plain(bf_verify_atom_bits(&atom));
+                         .zeros = body->facts.zeros[number] | bf_gf2_low_bits(residue.bits)};
+  bf_verify_bits even = bf_verify_atom_bits(&atom);
+  return plain(bf_verify_add(&even, residue.value));
 }
 
 static bf_verify_value register_value(const bf_verify_body *body, const bf_ptx_operand *operand,

@@ -246,7 +246,7 @@ static int compare_launch(checker *c, const bf_emu_launch *launch, bf_diagnostic
   qsort(c->event, c->events, sizeof *c->event, compare_seen);
   uint8_t *all = malloc(launch->parameter_bytes + 1);
   if (!all)
-    return bf_fail(diagnostic, BF_NO_MEMORY, "out of memory");
+    return bf_no_memory(diagnostic);
   memset(all, 1, launch->parameter_bytes + 1);
   int error = BF_OK;
   for (unsigned i = 0; i < c->block_count && error == BF_OK; i++) {

@@ -285,7 +285,8 @@ static void add_candidate(const subject *s, choice *c) {
 
 /* What the rule takes of the candidates of a kernel against the best that was measured. */
 static void judge_choice(const choice *c, char name, half *h) {
-  int taken = bf_judge_choose(c->tried, c->was_tried, c->count), best = 0;
+  bool is_worth;
+  int taken = bf_judge_choose(c->tried, c->was_tried, c->count, &is_worth), best = 0;
   for (unsigned i = 1; i < c->count; i++)
     if (c->measured[i]->ns < c->measured[best]->ns)
       best = (int)i;

@@ -24,6 +24,11 @@ try blas libcublas.so.13 'cublasStrsm_v2 is not among the stand-ins'
 try blas libcublas.so.12 'cublasStrsm_v2 is not among the stand-ins'
 try fft libcufft.so.12 'cufftXtExec is not among the stand-ins'
 try fft libcufft.so.11 'cufftXtExec is not among the stand-ins'
+# cuRAND's numbers are NVIDIA's, also where its library is not at hand.
+command -v nvcc >/dev/null || PATH=$PATH:/usr/local/cuda/bin
+curand=$(nvcc=$(command -v nvcc) && find "$(dirname "$(dirname "$(readlink -f "$nvcc")")")/" -name libcurand.so.10 | head -n 1)
+"$cc" -O1 random.c -ldl -o "$work/random" || exit 2
+"$work/random" "$libraries/libcurand.so.10" ${curand:+"$curand"} || faults=1
 # They are found where exec is told to put them, and not else.
 # shellcheck disable=SC2016 # the program's variable
 {

@@ -16,16 +16,20 @@ typedef struct refusal {
   ".entry k()\n{\n.reg .b32 %r<9>; .reg .b64 %rd<9>; .reg .pred %p; .shared .b32 a[64];\n"         \
   "ld.shared.u32 %r1, [a];\n" body "\nret;\n}\n"
 
+#define TILE_IS_HASHED                                                                             \
+  "wmma on shared memory that is hashed: it has one address and one stride for all lines of a "    \
+  "tile, which a hash moves apart"
+
 static const refusal refusals[] = {
     {KERNEL("wmma.load.a.sync.aligned.row.m16n16k16.shared.f16 "
             "{%r1,%r2,%r3,%r4,%r5,%r6,%r7,%r8}, [%rd1], %r0;"),
-     5, "wmma.load on shared memory"},
+     5, TILE_IS_HASHED},
     {KERNEL("wmma.store.d.sync.aligned.row.m16n16k16.shared.f32 [%rd1], "
             "{%r1,%r2,%r3,%r4,%r5,%r6,%r7,%r8}, %r0;"),
-     5, "wmma.store on shared memory"},
+     5, TILE_IS_HASHED},
     {KERNEL("cvta.shared.u64 %rd0, %rd1;\nwmma.load.a.sync.aligned.row.m16n16k16.f16 "
             "{%r1,%r2,%r3,%r4,%r5,%r6,%r7,%r8}, [%rd1], %r0;"),
-     6, "wmma.load by a generic address"},
+     6, TILE_IS_HASHED},
     {KERNEL("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%rd1], [%rd2], "
             "%r1, [%rd3];"),
      5, "cp.async.bulk on shared memory"},
@@ -80,10 +84,10 @@ static const refusal refusals[] = {
      "mbarrier objects that cannot be told from data"},
     {KERNEL("wmma.load.a.sync.aligned.row.m16n16k16.f16 {%r1,%r2,%r3,%r4,%r5,%r6,%r7,%r8}, "
             "[a], %r0;"),
-     5, "wmma.load on shared memory"},
+     5, TILE_IS_HASHED},
     {KERNEL("cvta.shared.u64 %rd0, %rd1;\nwmma.store.d.sync.aligned.row.m16n16k16.f32 [%rd1], "
             "{%r1,%r2,%r3,%r4,%r5,%r6,%r7,%r8}, %r0;"),
-     6, "wmma.store by a generic address"},
+     6, TILE_IS_HASHED},
     {KERNEL("ldu.u32 %r1, [a];"), 5,
      "an access to a shared variable in a form that .shared does not have"},
     {KERNEL("ld.L2::128B.u32 %r1, [a];"), 5,

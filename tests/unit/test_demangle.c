@@ -69,7 +69,8 @@ static void test_cutting(void **state) {
   expect("_ZNO1S1kEv", "S::k");  /* S::k() && */
   expect("_ZNVK1S1kEv", "S::k"); /* S::k() const volatile */
   expect("_ZN1SIiEC1IfEET_", "S<int>::S<float>");
-  expect("_Z1kB5cxx11v", "k[abi:cxx11]");
+  expect("_Z1kB5cxx11v", "k"); /* k[abi:cxx11]() */
+  expect("_ZN6cudapy8__main__1kB2v1B6cw51cXE5ArrayIfLi2EE", "cudapy::__main__::k");
   expect("_ZZN1SIiE3runEvENKUlvE_clEv", "S<int>::run()::{lambda()#1}::operator()");
   expect("_ZZ1fvEN5Local4callEv", "f()::Local::call");
   expect("_Z6kernelv.constprop.0", "kernel() [clone .constprop.0]");

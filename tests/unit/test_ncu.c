@@ -72,7 +72,10 @@ static void names_are_shortened(void **state) {
   (void)state;
   static const char *const names[][2] = {
       {"f(int)", "f"},
-      {"void ns::reduce<int, (int)64>(const int *, int)", "ns::reduce<int, (int)64>"},
+      {"void ns::reduce<int, (int)64>(const int *, int)", "ns::reduce<int, 64>"},
+      {"void f<(bool)1, (bool)0, (unsigned int)7, (long)-3>()", "f<true, false, 7u, -3l>"},
+      {"void g<void (*)(int), (unsigned char)9>(int)", "g<void (*)(int), (unsigned char)9>"},
+      {"void h<x<(int)2>>(int)", "h<x<2>>"},
       {"triton_poi_fused_add_0", "triton_poi_fused_add_0"},
   };
   for (size_t i = 0; i < sizeof names / sizeof *names; i++) {

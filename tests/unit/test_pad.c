@@ -175,23 +175,23 @@ static const form forms[] = {
                                                                                              "%n8"),
      "not proven to be to one array"},
     {"an address in 64 bits", ".reqntid 32, 8",
-     "cvt.u64.u32 %rd1, %r3;\nst.shared.u32 [%rd1], 1;\n" PLACE ACCESS("%r8", "%n8"),
-     "cannot be followed"},
+     "cvt.u64.u32 %rd1, %r3;\nst.shared.u32 [%rd1], 1;\n" PLACE ACCESS("%r8", "%n8"), NULL},
+    {"rows in 64 bits", ".reqntid 32, 8",
+     "cvt.u64.u32 %rd1, %r3;\nmul.wide.u32 %rd2, %r2, 128;\nadd.s64 %rd3, %rd1, %rd2;\n" PLACE
+     "-st.shared.u32 [%rd3+4], 1;\n+st.shared.u32 [%n5+4], 1;\n",
+     NULL},
+    {"rows in 64 bits that stay as they were", ".reqntid 32, 8",
+     "cvt.u64.u32 %rd1, %r3;\nmul.wide.u32 %rd2, %r2, 128;\nadd.s64 %rd3, %rd1, %rd2;\n" PLACE
+     "st.shared.u32 [%rd3+4], 1;\n",
+     NOT_PROVEN},
 };
 
 /* One side of a form. */
 static void pick(const form *f, char mark, char *text) {
   char whole[MOST_TEXT];
-  size_t size = (size_t)snprintf(whole, sizeof whole, head, f->directive), used = 0;
+  size_t size = (size_t)snprintf(whole, sizeof whole, head, f->directive);
   snprintf(whole + size, sizeof whole - size, "%send:\nret;\n}\n", f->body);
-  for (char *line = whole; *line;) {
-    size_t length = strcspn(line, "\n") + 1;
-    bool is_marked = *line == '-' || *line == '+';
-    if (!is_marked || *line == mark)
-      used += (size_t)snprintf(text + used, MOST_TEXT - used, "%.*s", (int)(length - is_marked),
-                               line + is_marked);
-    line += length;
-  }
+  pick_lines(whole, mark, text);
 }
 
 static void forms_are_judged(void **state) {

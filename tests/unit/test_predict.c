@@ -1,4 +1,5 @@
 /* Predictions from PTX: what blocks execute, times of launches, and hashes that are chosen. */
+#include "sim/sim.h"
 #include "tune/forecast.h"
 #include "tune/resources.h"
 
@@ -121,6 +122,24 @@ static void open_loops_are_gone_through_once(void **state) {
   free_bed(&b);
 }
 
+/* The GPU of predictions is that of the simulator. */
+static void numbers_are_those_of_the_simulator(void **state) {
+  const bf_predict_gpu *own = &bf_predict_h200;
+  bf_sim_gpu *gpu;
+  (void)state;
+  assert_int_equal(bf_sim_gpu_load("h200", &gpu, NULL), BF_OK);
+  assert_int_equal(own->multiprocessors, gpu->sms);
+  assert_int_equal(own->schedulers, gpu->schedulers);
+  assert_int_equal(own->blocks, gpu->blocks_per_sm);
+  assert_int_equal(own->warps, gpu->warps_per_sm);
+  assert_int_equal(own->registers, gpu->registers_per_sm);
+  assert_int_equal(own->shared_bytes, gpu->shared_bytes_per_sm);
+  assert_true(fabs(own->bytes_per_cycle - (double)gpu->return_bytes_per_cycle) < 1e-9);
+  assert_true(fabs(own->launch_cycles - (double)gpu->launch_cycles) < 1e-9);
+  assert_true(fabs(own->launch_sm_cycles - gpu->launch_sm_cycles) < 1e-9);
+  bf_sim_gpu_free(gpu);
+}
+
 /* ---- Times ---- */
 
 static void blocks_share_a_multiprocessor(void **state) {
@@ -136,7 +155,7 @@ static void blocks_share_a_multiprocessor(void **state) {
 static void small_launches_wait_and_large_ones_are_busy(void **state) {
   (void)state;
   bf_work work = {.shared_cycles = 1000, .latency_cycles = 5000};
-  double start = bf_predict_h200.launch_cycles;
+  double start = bf_predict_start(&bf_predict_h200);
   double one = bf_forecast_cycles(&bf_predict_h200, &work, 8, 1) - start;
   double layer = bf_forecast_cycles(&bf_predict_h200, &work, 8, 132) - start;
   double many = bf_forecast_cycles(&bf_predict_h200, &work, 32, 132 * 32 * 4) - start;
@@ -145,12 +164,15 @@ static void small_launches_wait_and_large_ones_are_busy(void **state) {
   assert_true(many > 128000 && many < 132000);
 }
 
-/* The prediction must beat its own error. */
+/* The prediction must beat its own error, and less work must be left. */
 static void predictions_must_beat_their_error(void **state) {
   (void)state;
-  bf_comparison c = {{.wavefronts = 1, .predicted_cycles = 1000, .error = 0.05},
-                     {.wavefronts = 9, .predicted_cycles = 950, .error = 0.05}};
+  bf_comparison c = {{.wavefronts = 9, .predicted_cycles = 1000, .error = 0.05},
+                     {.wavefronts = 1, .predicted_cycles = 950, .error = 0.05}};
   assert_true(bf_judge_is_worth(&c));
+  c.after.instructions = 4 * 8; /* as much as the wavefronts that are saved */
+  assert_false(bf_judge_is_worth(&c));
+  c.after.instructions = 0;
   c.after.predicted_cycles = 953;
   assert_false(bf_judge_is_worth(&c));
   c.after.predicted_cycles = 900;
@@ -514,6 +536,7 @@ static void resources_are_read_and_compared(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
+      cmocka_unit_test(numbers_are_those_of_the_simulator),
       cmocka_unit_test(units_are_as_busy_as_counted),
       cmocka_unit_test(known_loops_are_counted),
       cmocka_unit_test(open_loops_are_gone_through_once),

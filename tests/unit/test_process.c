@@ -13,6 +13,7 @@
 #include "process/folder.h"
 #include "process/process.h"
 #include "process/program.h"
+#include "process/ranks.h"
 
 static char shell[] = "/bin/sh", option[] = "-c";
 
@@ -211,6 +212,31 @@ static void test_find(void **state) {
   free(kept);
 }
 
+/* What mpirun tells, and the cores and disks that follow from it. */
+static void test_ranks(void **state) {
+  (void)state;
+  bf_ranks ranks = bf_ranks_find();
+  assert_int_equal(ranks.own, 0);
+  assert_int_equal(ranks.all, 1);
+  assert_false(bf_ranks_have_own_disk(&ranks, "/tmp/nothing"));
+  setenv("OMPI_COMM_WORLD_RANK", "5", 1);
+  setenv("OMPI_COMM_WORLD_SIZE", "8", 1);
+  setenv("OMPI_COMM_WORLD_LOCAL_SIZE", "100000", 1);
+  ranks = bf_ranks_find();
+  assert_int_equal(ranks.own, 5);
+  assert_int_equal(ranks.all, 8);
+  assert_int_equal(bf_ranks_workers(&ranks), 1);
+  setenv("OMPI_COMM_WORLD_LOCAL_SIZE", "0", 1);
+  setenv("OMPI_COMM_WORLD_RANK", "nonsense", 1);
+  ranks = bf_ranks_find();
+  assert_int_equal(ranks.on_this_host, 1);
+  assert_int_equal(ranks.own, 0);
+  assert_false(bf_ranks_have_own_disk(&ranks, "/proc/self/status"));
+  unsetenv("OMPI_COMM_WORLD_RANK");
+  unsetenv("OMPI_COMM_WORLD_SIZE");
+  unsetenv("OMPI_COMM_WORLD_LOCAL_SIZE");
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_kept),    cmocka_unit_test(test_closed),
@@ -218,6 +244,7 @@ int main(void) {
       cmocka_unit_test(test_watched), cmocka_unit_test(test_terminal),
       cmocka_unit_test(test_not_run), cmocka_unit_test(test_memory_file),
       cmocka_unit_test(test_folder),  cmocka_unit_test(test_find),
+      cmocka_unit_test(test_ranks),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

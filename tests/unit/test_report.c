@@ -1,4 +1,5 @@
 /* Pictures against bf_memory_count, sentences, and the well-formedness of what is written. */
+#include "report/explorer.h"
 #include "report/report.h"
 
 #include <setjmp.h>
@@ -463,6 +464,22 @@ static void test_ladder_without_advice(void **state) {
   bf_machine_free(machine);
 }
 
+/* A state cannot end the element that it is in, and a page without a place for it is refused. */
+static void test_explorer_page(void **state) {
+  (void)state;
+  static const char page[] = "<p><script type=\"application/json\" id=\"given\">null</script></p>";
+  bf_text document = {0}, made = {0};
+  bf_diagnostic diagnostic;
+  assert_int_equal(bf_explorer_report("a</script>b", "{\"x\": 1}", &document, &diagnostic), BF_OK);
+  assert_int_equal(bf_explorer_fill("page", page, document.data, &made, &diagnostic), BF_OK);
+  assert_non_null(strstr(made.data, "a\\u003c/script>b"));
+  assert_ptr_equal(strstr(made.data, "</script>"), made.data + made.size - strlen("</script></p>"));
+  assert_int_equal(bf_explorer_fill("page", "<p>", "{}", &made, &diagnostic), BF_BAD_INPUT);
+  assert_string_equal(diagnostic.message, "page has no place for data");
+  bf_text_free(&document);
+  bf_text_free(&made);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_rows_are_wavefronts),
@@ -477,6 +494,7 @@ int main(void) {
       cmocka_unit_test(test_tally),
       cmocka_unit_test(test_page),
       cmocka_unit_test(test_ladder_without_advice),
+      cmocka_unit_test(test_explorer_page),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -629,6 +629,18 @@ static void costs(void **state) {
        "and.b32 %r3, %r1, 3;\nshl.b32 %r2, %r0, 1;\nsub.u32 %r4, %r2, %r3;\nshl.b32 %r5, %r4, 2;\n"
        "ld.shared.u32 %r1, [%r5];\nld.shared.u32 %r1, [%r5+16];\n",
        3 + 4},
+      {"offsets to the lowest bits cost an XOR where these are known", "fixed",
+       "mad.lo.u32 %r2, %r0, 16, 8;\nld.shared.u32 %r1, [%r2];\nld.shared.u32 %r1, [%r2+-4];\n"
+       "ld.shared.u32 %r1, [%r2+4];\n",
+       3 + 1 + 1},
+      {"multiples of an index add up", "fixed",
+       "mad.lo.u32 %r2, %r0, 16, 8;\nmad.lo.u32 %r3, %r0, 16, %r2;\nld.shared.u32 %r1, [%r3];\n"
+       "ld.shared.u32 %r1, [%r3+16];\n",
+       3 + 1},
+      {"and nothing inside a granule", "xor:0,3,28",
+       "mad.lo.u32 %r2, %r0, 16, 12;\nld.shared.u32 %r1, [%r2];\nld.shared.u32 %r1, [%r2+-4];\n"
+       "ld.shared.u32 %r1, [%r2+-12];\nld.shared.u32 %r1, [%r2+116];\n",
+       3 + 4},
       {"names that it moves by a constant cost one instruction", "bits:0,1,2,3,4^7",
        "ld.shared.u32 %r1, [big+512];\nld.shared.u32 %r1, [big+2560];\n", 1},
   };

@@ -73,6 +73,12 @@ static bf_comparison predicted(double share, uint64_t wavefronts, int64_t instru
       {.wavefronts = wavefronts, .instructions = instructions, .predicted_cycles = 1000 * share}};
 }
 
+static void assert_chosen(const bf_comparison *tried, const bool *was_tried, unsigned count,
+                          int expected) {
+  bool is_worth;
+  assert_int_equal(bf_judge_choose(tried, was_tried, count, &is_worth), expected);
+}
+
 /* Of candidates that a prediction does not tell apart the one with least work is taken, and of
  * those with as little the one with fewest instructions. */
 static void what_is_not_told_apart_is_chosen_by_work(void **state) {
@@ -80,17 +86,35 @@ static void what_is_not_told_apart_is_chosen_by_work(void **state) {
   bool all[] = {true, true, true}, last[] = {false, true, true}, none[3] = {false};
   bf_comparison told[] = {predicted(0.60, 400, 200), predicted(0.63, 300, 0),
                           predicted(0.59, 400, 400)};
-  assert_int_equal(bf_judge_choose(told, none, 3), -1);
-  assert_int_equal(bf_judge_choose(told, last, 3), 2); /* more than 4% apart */
-  assert_int_equal(bf_judge_choose(told, all, 3), 0);  /* 400 + 200/4 against 400 + 400/4 */
+  assert_chosen(told, none, 3, -1);
+  assert_chosen(told, last, 3, 2);   /* more than 4% apart */
+  assert_chosen(told, all, 3, 0);    /* 400 + 200/4 against 400 + 400/4 */
   told[1] = predicted(0.61, 460, 0); /* more work than 400 + 200/4, but not by 5% */
-  assert_int_equal(bf_judge_choose(told, all, 3), 1);
+  assert_chosen(told, all, 3, 1);
   told[1] = predicted(0.61, 480, 0); /* by more */
-  assert_int_equal(bf_judge_choose(told, all, 3), 0);
+  assert_chosen(told, all, 3, 0);
   told[1] = predicted(0.61, -20 + 460, -2000); /* less than no work: it is the least */
-  assert_int_equal(bf_judge_choose(told, all, 3), 1);
+  assert_chosen(told, all, 3, 1);
   told[1].after.likely_work = 0.7; /* in the launch that is likely it is more */
-  assert_int_equal(bf_judge_choose(told, all, 3), 0);
+  assert_chosen(told, all, 3, 0);
+}
+
+/* One that is not worth it for a hair is taken for the best, which is, where it is smaller. */
+static void what_is_smaller_is_as_good(void **state) {
+  (void)state;
+  const bool both[] = {true, true};
+  bf_comparison told[] = {predicted(0.910, 400, 100), predicted(0.909, 400, 200)};
+  bool is_worth = false;
+  assert_false(bf_judge_is_worth(&told[0]));
+  assert_int_equal(bf_judge_choose(told, both, 2, &is_worth), 0);
+  assert_true(is_worth);
+  told[0].after.wavefronts = 430; /* more work */
+  assert_int_equal(bf_judge_choose(told, both, 2, &is_worth), 1);
+  told[0] = predicted(0.95, 400, 100); /* told apart */
+  assert_int_equal(bf_judge_choose(told, both, 2, &is_worth), 1);
+  told[1] = predicted(0.92, 400, 200); /* the best is not worth it */
+  assert_int_equal(bf_judge_choose(told, both, 2, &is_worth), 1);
+  assert_false(is_worth);
 }
 
 /* Where nothing is worth it, the best is named; measured times are told apart. */
@@ -99,8 +123,8 @@ static void what_is_told_apart_is_the_best(void **state) {
   const bool both[] = {true, true};
   bf_comparison useless[] = {predicted(0.97, 900, 10), predicted(0.96, 950, 100)};
   bf_comparison measured[] = {{{.ns = 100}, {.ns = 61}}, {{.ns = 100}, {.ns = 60}}};
-  assert_int_equal(bf_judge_choose(useless, both, 2), 1);
-  assert_int_equal(bf_judge_choose(measured, both, 2), 1);
+  assert_chosen(useless, both, 2, 1);
+  assert_chosen(measured, both, 2, 1);
 }
 
 /* Measured times decide before all else, beyond a hundredth and beyond noise. */
@@ -303,6 +327,7 @@ int main(void) {
       cmocka_unit_test(counts_must_gain),
       cmocka_unit_test(two_estimates_must_agree),
       cmocka_unit_test(what_is_not_told_apart_is_chosen_by_work),
+      cmocka_unit_test(what_is_smaller_is_as_good),
       cmocka_unit_test(what_is_told_apart_is_the_best),
       cmocka_unit_test(times_must_beat_noise),
       cmocka_unit_test(reasons_name_what_decided),

@@ -433,6 +433,50 @@ static const small_pair small_pairs[] = {
      "and.b32 %r1, %r1, -8;\nshr.u32 %t1, %r1, 5;\nand.b32 %t1, %t1, 124;\n"
      "xor.b32 %h1, %r1, %t1;\nxor.b32 %h1, %h1, 4;\nst.shared.u32 [%h1], %r2;",
      NULL},
+    {"an offset to bits that are known", "fixed",
+     "mad.lo.u32 %r3, %r1, 16, 8;\nst.shared.u32 [%r3+-4], %r2;",
+     "mad.lo.u32 %r3, %r1, 16, 8;\nshr.u32 %t1, %r3, 5;\nand.b32 %t1, %t1, 124;\n"
+     "xor.b32 %h1, %r3, %t1;\nxor.b32 %h1, %h1, 12;\nst.shared.u32 [%h1], %r2;",
+     NULL},
+    {"an offset that carries out of them", "fixed",
+     "mad.lo.u32 %r3, %r1, 16, 8;\nst.shared.u32 [%r3+8], %r2;",
+     "mad.lo.u32 %r3, %r1, 16, 8;\nshr.u32 %t1, %r3, 5;\nand.b32 %t1, %t1, 124;\n"
+     "xor.b32 %h1, %r3, %t1;\nxor.b32 %h1, %h1, 24;\nst.shared.u32 [%h1], %r2;",
+     "the hash at another offset"},
+    {"bits that are known on one path", "fixed",
+     "mad.lo.u32 %r3, %r1, 16, 8;\n@%p1 mov.u32 %r3, %r1;\nst.shared.u32 [%r3+-4], %r2;",
+     "mad.lo.u32 %r3, %r1, 16, 8;\n@%p1 mov.u32 %r3, %r1;\nshr.u32 %t1, %r3, 5;\n"
+     "and.b32 %t1, %t1, 124;\nxor.b32 %h1, %r3, %t1;\nxor.b32 %h1, %h1, 12;\n"
+     "st.shared.u32 [%h1], %r2;",
+     "the hash at another offset"},
+    {"a sum in which multiples of an index add up", "fixed",
+     "mov.u32 %r3, %tid.x;\nmad.lo.u32 %r4, %r3, 16, 8;\nmad.lo.u32 %r5, %r3, 16, "
+     "%r4;\nst.shared.u32 [%r5+16], %r2;",
+     "mov.u32 %r3, %tid.x;\nmad.lo.u32 %r4, %r3, 16, 8;\nmad.lo.u32 %r5, %r3, 16, %r4;\nshr.u32 "
+     "%t1, %r5, 5;\nand.b32 %t1, %t1, 124;\nxor.b32 %h1, %r5, %t1;\nxor.b32 %h1, %h1, "
+     "16;\nst.shared.u32 [%h1], %r2;",
+     NULL},
+    {"an index that is written again", "fixed",
+     "mov.u32 %r3, %tid.x;\nmad.lo.u32 %r4, %r3, 16, 8;\nmov.u32 %r3, 1;\nmad.lo.u32 %r5, %r3, 16, "
+     "%r4;\nst.shared.u32 [%r5+16], %r2;",
+     "mov.u32 %r3, %tid.x;\nmad.lo.u32 %r4, %r3, 16, 8;\nmov.u32 %r3, 1;\nmad.lo.u32 %r5, %r3, 16, "
+     "%r4;\nshr.u32 %t1, %r5, 5;\nand.b32 %t1, %t1, 124;\nxor.b32 %h1, %r5, %t1;\nxor.b32 %h1, "
+     "%h1, 16;\nst.shared.u32 [%h1], %r2;",
+     "the hash at another offset"},
+    {"a part of the sum under a guard", "fixed",
+     "mov.u32 %r3, %tid.x;\n@%p1 mad.lo.u32 %r4, %r3, 16, 8;\nmad.lo.u32 %r5, %r3, 16, "
+     "%r4;\nst.shared.u32 [%r5+16], %r2;",
+     "mov.u32 %r3, %tid.x;\n@%p1 mad.lo.u32 %r4, %r3, 16, 8;\nmad.lo.u32 %r5, %r3, 16, "
+     "%r4;\nshr.u32 %t1, %r5, 5;\nand.b32 %t1, %t1, 124;\nxor.b32 %h1, %r5, %t1;\nxor.b32 %h1, "
+     "%h1, 16;\nst.shared.u32 [%h1], %r2;",
+     "the hash at another offset"},
+    {"a sum behind a label", "fixed",
+     "mov.u32 %r3, %tid.x;\nagain:\nmad.lo.u32 %r4, %r3, 16, 8;\nmad.lo.u32 %r5, %r3, 16, "
+     "%r4;\nst.shared.u32 [%r5+16], %r2;",
+     "mov.u32 %r3, %tid.x;\nagain:\nmad.lo.u32 %r4, %r3, 16, 8;\nmad.lo.u32 %r5, %r3, 16, "
+     "%r4;\nshr.u32 %t1, %r5, 5;\nand.b32 %t1, %t1, 124;\nxor.b32 %h1, %r5, %t1;\nxor.b32 %h1, "
+     "%h1, 16;\nst.shared.u32 [%h1], %r2;",
+     "the hash at another offset"},
     {"the highest bit that is read, by XOR", "fixed", "st.shared.u32 [%r1+2048], %r2;",
      "shr.u32 %t1, %r1, 5;\nand.b32 %t1, %t1, 124;\nxor.b32 %h1, %r1, %t1;\n"
      "xor.b32 %h1, %h1, 64;\nst.shared.u32 [%h1+2048], %r2;",
@@ -755,9 +799,9 @@ static void test_small_pairs(void **state) {
 static void make_kernels(const char *in_f, const char *in_a, const char *in_b, char *text) {
   snprintf(text, MOST_TEXT,
            ".version 8.0\n.target sm_90\n.address_size 64\n"
-           ".func f()\n{\n.reg .b32 %%r<3>;\nmov.u32 %%r1, 256;\n%sret;\n}\n"
-           ".entry a()\n{\n.reg .b32 %%r<3>;\nmov.u32 %%r1, 256;\n%scall f;\nret;\n}\n"
-           ".entry b()\n{\n.reg .b32 %%r<3>;\nmov.u32 %%r1, 256;\n%scall f;\nret;\n}\n",
+           ".func f()\n{\n.reg .b32 %%r<3>;\nmov.u32 %%r1, %%tid.x;\n%sret;\n}\n"
+           ".entry a()\n{\n.reg .b32 %%r<3>;\nmov.u32 %%r1, %%tid.x;\n%scall f;\nret;\n}\n"
+           ".entry b()\n{\n.reg .b32 %%r<3>;\nmov.u32 %%r1, %%tid.x;\n%scall f;\nret;\n}\n",
            in_f, in_a, in_b);
 }
 

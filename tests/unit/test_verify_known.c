@@ -1,4 +1,5 @@
-/* Bits that the verifier takes for 0 are 0 when random programs run on the emulator. */
+/* Bits that the verifier takes for 0, and residues that it takes for known, are so when random
+ * programs run on the emulator. */
 #include "random.h"
 #include "verify.h"
 
@@ -177,11 +178,31 @@ static unsigned check_bits(const char *text, const uint64_t *zeros, const unsign
   return known;
 }
 
+/* The number of bits of residues that are not 0, after they were found to be as they are said to
+ * be.
+ */
+static unsigned check_residues(const char *text, const bf_verify_residue *residue,
+                               const unsigned char *memory) {
+  unsigned known = 0;
+  for (unsigned i = 0; i < NARROW_REGISTERS + WIDE_REGISTERS; i++) {
+    known += residue[i].value ? residue[i].bits : 0;
+    for (unsigned thread = 0; thread < THREADS; thread++) {
+      uint64_t value;
+      memcpy(&value, memory + thread * THREAD_BYTES + 8 * i, sizeof value);
+      if ((value ^ residue[i].value) & bf_gf2_low_bits(residue[i].bits))
+        fail_msg("register %u holds %llx, not %llx in its lowest %u bits:\n%s", i,
+                 (unsigned long long)value, (unsigned long long)residue[i].value, residue[i].bits,
+                 text);
+    }
+  }
+  return known;
+}
+
 static void test_known_bits_are_zero(void **state) {
   static unsigned char memory[THREADS * THREAD_BYTES];
   char text[MOST_TEXT];
   test_random random = {5};
-  unsigned known = 0;
+  unsigned known = 0, ending = 0;
   (void)state;
   for (unsigned i = 0; i < PROGRAMS; i++) {
     bf_arena arena = {0};
@@ -193,11 +214,14 @@ static void test_known_bits_are_zero(void **state) {
     assert_non_null(zeros);
     execute(text, memory);
     known += check_bits(text, zeros, memory);
+    ending += check_residues(text, bf_verify_residues(bf_ptx_find(module, "k"), &arena), memory);
     bf_arena_free(&arena);
     bf_ptx_free(module);
   }
   print_message("%u bits in a program known to be 0\n", known / PROGRAMS);
   assert_true(known / PROGRAMS > 300);
+  print_message("%u bits of residues that are not 0\n", ending / PROGRAMS);
+  assert_true(ending / PROGRAMS > 20);
 }
 
 int main(void) {

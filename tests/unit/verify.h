@@ -39,6 +39,20 @@ static const test_pair pairs[PAIRS] = {
      "one=fixed two=cute:3,4,3 plain=none"},
 };
 
+/* One side of a text: lines without a mark and those with mark. */
+static inline void pick_lines(const char *both, char mark, char *text) {
+  size_t size = 0;
+  for (const char *line = both; *line;) {
+    size_t length = strcspn(line, "\n") + 1;
+    bool is_marked = *line == '-' || *line == '+';
+    if (!is_marked || *line == mark)
+      size += (size_t)snprintf(text + size, MOST_TEXT - size, "%.*s", (int)(length - is_marked),
+                               line + is_marked);
+    assert_true(size < MOST_TEXT);
+    line += length;
+  }
+}
+
 /* One side of a pair: lines without a mark and those with mark. */
 static inline void pick_side(const char *pair, char mark, char *text) {
   char line[256];

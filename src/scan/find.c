@@ -1,0 +1,210 @@
+/* The files of a project that may hold kernels. */
+#include "scan/inner.h"
+
+#include "process/folder.h"
+#include "process/process.h"
+#include "process/program.h"
+
+#include <dirent.h>
+#include <ftw.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+enum { MOST_DEPTH = 64 };
+
+bool scan_ends_with(const char *text, const char *end) {
+  size_t length = strlen(text), own = strlen(end);
+  return length >= own && strcmp(text + length - own, end) == 0;
+}
+
+static bool ends_with_any(const char *path, const char *const *ends) {
+  while (*ends && !scan_ends_with(path, *ends))
+    ends++;
+  return *ends != NULL;
+}
+
+/* ---- Lists ---- */
+
+scan_unit *scan_add_unit(scan_files *files, const char *path, const char *file, scan_kind kind) {
+  if (files->units == files->unit_capacity) {
+    size_t capacity = files->unit_capacity ? 2 * files->unit_capacity : 64;
+    scan_unit *larger = realloc(files->unit, capacity * sizeof *larger);
+    if (!larger)
+      return NULL;
+    files->unit = larger;
+    files->unit_capacity = capacity;
+  }
+  scan_unit *own = &files->unit[files->units];
+  *own = (scan_unit){.path = bf_arena_copy(files->arena, path),
+                     .file = bf_arena_copy(files->arena, file),
+                     .kind = kind};
+  files->units += own->path && own->file;
+  return own->path && own->file ? own : NULL;
+}
+
+static bool add_source(scan_files *files, const char *path) {
+  if (files->sources == files->source_capacity) {
+    size_t capacity = files->source_capacity ? 2 * files->source_capacity : 64;
+    const char **larger = realloc(files->source, capacity * sizeof *larger);
+    if (!larger)
+      return false;
+    files->source = larger;
+    files->source_capacity = capacity;
+  }
+  files->source[files->sources] = bf_arena_copy(files->arena, path);
+  return files->source[files->sources] && ++files->sources;
+}
+
+/* ---- Kinds ---- */
+
+/* Whether a file holds device code: it is a fat binary, or an ELF file or a library of such files
+ * that names the section into which nvcc puts it. */
+static bool holds_images(const char *path) {
+  static const char *const names[] = {".fatbin", ".cubin", ".ptx", ".ptx.zst", NULL};
+  static const char section[] = ".nv_fatbin", archive[] = "!<arch>\n", elf[] = "\177ELF";
+  char start[8] = {0};
+  if (ends_with_any(path, names))
+    return true;
+  FILE *file = fopen(path, "rb");
+  size_t got = file ? fread(start, 1, sizeof start, file) : 0;
+  if (file)
+    fclose(file);
+  if (got < sizeof start ||
+      (memcmp(start, archive, sizeof archive - 1) != 0 && memcmp(start, elf, sizeof elf - 1) != 0))
+    return false;
+  bf_text text = {0};
+  bool holds = bf_read_file(path, SIZE_MAX, &text, NULL) == BF_OK &&
+               memmem(text.data, text.size, section, sizeof section) != NULL;
+  bf_text_free(&text);
+  return holds;
+}
+
+/* ---- Wheels ---- */
+
+/* Unpacks a wheel or another zip archive by Python, which those who have wheels have. */
+static int unpack(scan_files *files, const char *path, char folder[PATH_MAX],
+                  bf_diagnostic *diagnostic) {
+  char python[PATH_MAX];
+  if (!files->unpacked[0])
+    BF_TRY(bf_process_make_folder(files->unpacked, diagnostic));
+  if (!bf_process_find("python3", NULL, python, sizeof python))
+    return bf_fail_file(diagnostic, BF_UNSUPPORTED, path,
+                        "python3, which unpacks wheels, was not "
+                        "found");
+  if (snprintf(folder, PATH_MAX, "%.*s/%u", PATH_MAX - 32, files->unpacked, ++files->wheels) < 0)
+    return BF_IO;
+  const char *arguments[] = {python, "-m", "zipfile", "-e", path, folder, NULL};
+  bf_process run = {.path = python, .arguments = (char **)arguments, .keeps_output = true};
+  bf_process_end end;
+  BF_TRY(bf_process_run(&run, &end, diagnostic));
+  bool is_good = end.status == 0;
+  bf_process_end_free(&end);
+  return is_good ? BF_OK : bf_fail_file(diagnostic, BF_BAD_INPUT, path, "it cannot be unpacked");
+}
+
+static int remove_entry(const char *path, const struct stat *status, int flag, struct FTW *ftw) {
+  (void)status, (void)flag, (void)ftw;
+  return remove(path);
+}
+
+void scan_files_free(scan_files *files) {
+  if (files->unpacked[0])
+    nftw(files->unpacked, remove_entry, 16, FTW_DEPTH | FTW_PHYS);
+  free(files->unit);
+  free(files->source);
+}
+
+/* ---- Walking ---- */
+
+static int visit(scan_files *files, const char *shown, const char *file, unsigned depth,
+                 bool is_named, bf_diagnostic *diagnostic);
+
+static int compare_names(const void *a, const void *b) {
+  return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+/* Names in a folder, in order; those that start with a dot are left out. */
+static int list_folder(const char *folder, bf_arena *arena, char ***names, size_t *count,
+                       bf_diagnostic *diagnostic) {
+  DIR *directory = opendir(folder);
+  size_t capacity = 0;
+  *names = NULL;
+  *count = 0;
+  if (!directory)
+    return bf_fail_file(diagnostic, BF_IO, folder, "cannot open the folder");
+  int error = BF_OK;
+  for (struct dirent *entry; !error && (entry = readdir(directory));) {
+    if (entry->d_name[0] == '.')
+      continue;
+    if (*count == capacity) {
+      capacity = capacity ? 2 * capacity : 32;
+      char **larger = realloc(*names, capacity * sizeof *larger);
+      if (!larger)
+        error = bf_no_memory(diagnostic);
+      else
+        *names = larger;
+    }
+    if (!error && !((*names)[*count] = bf_arena_copy(arena, entry->d_name)))
+      error = bf_no_memory(diagnostic);
+    *count += !error;
+  }
+  closedir(directory);
+  if (!error)
+    qsort(*names, *count, sizeof **names, compare_names);
+  return error;
+}
+
+/* What is in a folder; symbolic links to folders are not followed. */
+static int visit_folder(scan_files *files, const char *shown, const char *folder, unsigned depth,
+                        bf_diagnostic *diagnostic) {
+  char **names;
+  size_t count;
+  int error = list_folder(folder, files->arena, &names, &count, diagnostic);
+  for (size_t i = 0; !error && i < count; i++) {
+    char inner[PATH_MAX], name[PATH_MAX];
+    struct stat status;
+    bool fits = snprintf(inner, sizeof inner, "%s/%s", folder, names[i]) < (int)sizeof inner &&
+                snprintf(name, sizeof name, "%s/%s", shown, names[i]) < (int)sizeof name;
+    if (!fits || stat(inner, &status) != 0 ||
+        (S_ISDIR(status.st_mode) && (lstat(inner, &status) != 0 || S_ISLNK(status.st_mode))))
+      continue;
+    error = visit(files, name, inner, depth + 1, false, diagnostic);
+  }
+  free(names);
+  return error;
+}
+
+static int visit(scan_files *files, const char *shown, const char *file, unsigned depth,
+                 bool is_named, bf_diagnostic *diagnostic) {
+  static const char *const headers[] = {".cuh", ".h", ".hpp", ".cpp", ".cc", ".cxx", ".inl", NULL};
+  static const char *const archives[] = {".whl", ".zip", NULL};
+  struct stat status;
+  if (stat(file, &status) != 0)
+    return bf_fail_file(diagnostic, BF_IO, shown, "cannot be found");
+  if (S_ISDIR(status.st_mode))
+    return depth < MOST_DEPTH ? visit_folder(files, shown, file, depth, diagnostic) : BF_OK;
+  if (!S_ISREG(status.st_mode))
+    return BF_OK;
+  if (is_named && scan_ends_with(file, ".json"))
+    return scan_read_commands(files, file, diagnostic);
+  bool is_source = scan_ends_with(file, ".cu");
+  if ((is_source || ends_with_any(file, headers)) && !add_source(files, file))
+    return bf_no_memory(diagnostic);
+  if (ends_with_any(file, archives)) {
+    char folder[PATH_MAX];
+    BF_TRY(unpack(files, file, folder, diagnostic));
+    return visit_folder(files, shown, folder, depth, diagnostic);
+  }
+  if (!is_source && !is_named && !holds_images(file))
+    return BF_OK;
+  scan_unit *own = scan_add_unit(files, shown, file, is_source ? SCAN_SOURCE : SCAN_IMAGES);
+  if (!own)
+    return bf_no_memory(diagnostic);
+  own->is_named = is_named;
+  return BF_OK;
+}
+
+int scan_find(scan_files *files, const char *path, bf_diagnostic *diagnostic) {
+  return visit(files, path, path, 0, true, diagnostic);
+}

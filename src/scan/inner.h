@@ -1,0 +1,122 @@
+/* Inside room scan: the steps from files to kernels. */
+#ifndef BF_SCAN_INNER_H
+#define BF_SCAN_INNER_H
+
+#include "ptx/fatbin.h"
+#include "ptx/ptx.h"
+#include "scan/scan.h"
+
+#include <limits.h>
+
+/* ---- Files (find.c) ---- */
+
+typedef enum scan_kind { SCAN_SOURCE, SCAN_IMAGES } scan_kind;
+
+/* A file that may hold kernels. */
+typedef struct scan_unit {
+  const char *path; /* as it is shown */
+  const char *file; /* where it is */
+  scan_kind kind;
+  const char *folder; /* in which it is compiled, or NULL */
+  char **command;     /* that compiles it, ending with NULL, or NULL */
+  bool is_named;      /* by the user, so that it must hold something */
+} scan_unit;
+
+typedef struct scan_files {
+  bf_arena *arena;
+  scan_unit *unit;
+  size_t units, unit_capacity;
+  const char **source; /* all sources and headers, for their launches */
+  size_t sources, source_capacity;
+  char unpacked[PATH_MAX]; /* folder with the content of wheels, or empty */
+  unsigned wheels;
+} scan_files;
+
+/* Adds a file, the files of a folder, or those of compile_commands.json. */
+int scan_find(scan_files *files, const char *path, bf_diagnostic *diagnostic);
+void scan_files_free(scan_files *files);
+/* Adds a file to the list; NULL: memory is exhausted. */
+scan_unit *scan_add_unit(scan_files *files, const char *path, const char *file, scan_kind kind);
+/* Whether a name ends so. */
+bool scan_ends_with(const char *text, const char *end);
+
+/* compile_commands.json (commands.c): adds the CUDA sources of it. */
+int scan_read_commands(scan_files *files, const char *path, bf_diagnostic *diagnostic);
+/* The same for its text; name is for diagnostics. */
+int scan_parse_commands(scan_files *files, const char *name, const char *text,
+                        bf_diagnostic *diagnostic);
+
+/* ---- Launches (shapes.c) ---- */
+
+enum { SCAN_MOST_SHAPES = 3 };
+
+/* The blocks that a kernel is launched with. */
+typedef struct scan_shapes {
+  unsigned count;
+  uint32_t block[SCAN_MOST_SHAPES][3];
+  const char *from[SCAN_MOST_SHAPES]; /* "launch at app.cu:12" */
+} scan_shapes;
+
+typedef struct scan_launches scan_launches;
+
+/* Reads the launches of sources. */
+int scan_launches_read(const char *const *source, size_t count, scan_launches **launches,
+                       bf_diagnostic *diagnostic);
+/* Those of the kernel that is called so, readable; NULL: none is known. */
+const scan_shapes *scan_launches_find(const scan_launches *launches, const char *readable);
+/* A number that stands for all of them. */
+uint64_t scan_launches_key(const scan_launches *launches);
+void scan_launches_free(scan_launches *launches);
+
+/* ---- PTX (unit.c) ---- */
+
+/* What a unit is compiled or opened to. */
+typedef struct scan_images {
+  bf_fatbin *fatbin;
+  bf_text ptx;       /* of source: what the fat binary is read from */
+  bool has_compiled; /* the compiler ran */
+} scan_images;
+
+/* Compiles source, with what it read in *inputs, a line each; or opens a file. */
+int scan_open(const scan_unit *unit, const bf_scan_options *options, scan_images *images,
+              bf_text *inputs, bf_diagnostic *diagnostic);
+void scan_close(scan_images *images);
+
+/* ---- Kernels (kernel.c) ---- */
+
+/* What was found, as a list that grows. */
+typedef struct scan_kernels {
+  bf_arena arena;
+  bf_scan_kernel *kernel;
+  size_t count, capacity;
+} scan_kernels;
+
+/* Looks at all kernels of PTX that use shared memory. */
+int scan_module(const char *unit, const bf_text *ptx, const bf_scan_options *options,
+                const scan_launches *launches, scan_kernels *found, bf_diagnostic *diagnostic);
+/* A new kernel; NULL: memory is exhausted. */
+bf_scan_kernel *scan_add_kernel(scan_kernels *kernels);
+void scan_kernels_free(scan_kernels *kernels);
+
+/* ---- Cache (cache.c) ---- */
+
+/* A key of 128 bits, as text. */
+typedef struct scan_key {
+  char text[33];
+} scan_key;
+
+/* The key of PTX, or of a command and its folder, with all else that results depend on. */
+scan_key scan_key_of(const bf_scan_options *options, const scan_launches *launches,
+                     const void *bytes, size_t size);
+/* Reads the kernels of a key; false where they are not known. */
+bool scan_cache_read(const bf_scan_options *options, const scan_key *key, const char *unit,
+                     scan_kernels *kernels);
+void scan_cache_write(const bf_scan_options *options, const scan_key *key,
+                      const scan_kernels *kernels);
+/* What source compiled to, where none of the files that it read has changed since: the key of its
+ * PTX. */
+bool scan_cache_compiled(const bf_scan_options *options, const scan_key *command, scan_key *ptx);
+void scan_cache_keep_compiled(const bf_scan_options *options, const scan_key *command,
+                              const scan_key *ptx, const bf_text *inputs);
+
+#endif
