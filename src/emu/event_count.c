@@ -17,7 +17,7 @@ int bf_emu_event_count(bf_counter *counter, const bf_machine *machine, const bf_
                        const bf_emu_event *event, bf_count *count) {
   BF_TRY(bf_counter_count_lanes(counter, event->op, event->width_bytes, event->mask,
                                 event->shared_address, count, NULL));
-  if (event->op != BF_OP_CP16 || !event->global_address || follows_lanes(event))
+  if (event->op != BF_OP_CP16 || !event->global_address || !event->mask || follows_lanes(event))
     return BF_OK;
   bf_access access = {
       .op = event->op, .width_bytes = event->width_bytes, .mask = event->mask, .count = 1};

@@ -31,8 +31,8 @@ GLUON = [("128x64", "bf16", "tma", "wgmma:B", "128"), ("64x32", "f16", "tma", "w
          ("64x64", "f16", "st:4", "ld:2@32x1", ""), ("64x32", "f32", "st:16", "ld:4@32x1", ""), ("32x32", "f32", "st", "ld@32x1", "pad:4"),
          ("64x64", "f16", "st:16", "ldmatrix.x4", "pad:16"), ("32x32", "f32", "st", "ld@32x1", "none"), ("128x32", "u8", "st:4", "ld:4@16x2t", "")]
 C_TYPES = {"f16": "__half", "bf16": "__nv_bfloat16", "f32": "float", "u8": "uint8_t"}
-COUNTERS = {"write": "sm__sass_l1tex_data_pipe_lsu_wavefronts_mem_shared_op_st.sum",
-            "read": "sm__sass_l1tex_data_pipe_lsu_wavefronts_mem_shared_op_ld.sum"}
+SASS = "sm__sass_l1tex_data_pipe_lsu_wavefronts_mem_shared_op_"
+COUNTERS = {"write": [SASS + "st.sum"], "read": [SASS + "ld.sum", SASS + "ldsm.sum"]}
 
 
 def emit(build, tile, kind, write, read, layout, form):
@@ -139,11 +139,11 @@ def count_on_device(program):
     """Wavefronts of stores and loads, or None without ncu."""
     if not shutil.which("ncu"):
         return None
-    said = subprocess.run(["ncu", "--csv", "--page", "raw", "--metrics", ",".join(COUNTERS.values()), str(program)],
+    said = subprocess.run(["ncu", "--csv", "--page", "raw", "--metrics", ",".join(sum(COUNTERS.values(), [])), str(program)],
                           check=True, capture_output=True, text=True).stdout
     lines = [line for line in said.splitlines() if line.startswith('"')]
     names, values = (line.strip('"').split('","') for line in (lines[0], lines[-1]))
-    return {side: int(values[names.index(name)].replace(",", "")) for side, name in COUNTERS.items()}
+    return {side: sum(int(values[names.index(name)].replace(",", "")) for name in parts) for side, parts in COUNTERS.items()}
 
 
 def count_emulated(build, program):
