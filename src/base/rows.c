@@ -310,10 +310,16 @@ static int is_process(const struct dirent *entry) {
   return entry->d_name[strspn(entry->d_name, "0123456789")] == 0;
 }
 
+/* By their numbers: of two without zeros in front, the longer one is the larger. */
+static int compare_processes(const struct dirent **a, const struct dirent **b) {
+  size_t one = strlen((*a)->d_name), other = strlen((*b)->d_name);
+  return one != other ? (one < other ? -1 : 1) : strcmp((*a)->d_name, (*b)->d_name);
+}
+
 int bf_rows_read_folder(const char *folder, const bf_rows_form *form, bf_rows_take *take,
                         void *context, bf_diagnostic *diagnostic) {
   struct dirent **entry;
-  int count = scandir(folder, &entry, is_process, alphasort), error = BF_OK;
+  int count = scandir(folder, &entry, is_process, compare_processes), error = BF_OK;
   if (count < 0)
     return bf_fail_file(diagnostic, BF_IO, folder, "cannot open: %s", strerror(errno));
   for (int i = 0; i < count; i++) {
