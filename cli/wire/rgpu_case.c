@@ -107,27 +107,6 @@ int cli_rgpu_case_map(const cli_rgpu_settings *s, cli_rgpu_case *own, bf_diagnos
 
 /* ---- Running ---- */
 
-/* A graph of a file, on the memory that it describes. */
-static int run_file(const cli_rgpu_settings *s, const rgpu_run *run, cli_rgpu_case *own,
-                    bf_diagnostic *diagnostic) {
-  bf_rgpu_sim_settings settings = {.gpu = run->gpu,
-                                   .fabric = run->fabric,
-                                   .order = run->order,
-                                   .most_cycles = s->most_cycles,
-                                   .progress = run->progress,
-                                   .progress_context = run->progress_context};
-  bf_rgpu_setup *setup;
-  unsigned char *memory = NULL;
-  BF_TRY(bf_rgpu_setup_create(own->graph, own->copies, s->parameter.count, s->parameter.text,
-                              &setup, diagnostic));
-  int error = bf_rgpu_memory_create(setup, &memory, diagnostic);
-  if (!error)
-    error = bf_rgpu_simulate(&settings, setup, memory, &own->outcome.result, diagnostic);
-  free(memory);
-  bf_rgpu_setup_free(setup);
-  return error;
-}
-
 int cli_rgpu_case_run(const cli_rgpu_settings *s, bool has_bar, cli_rgpu_case *own,
                       bf_diagnostic *diagnostic) {
   cli_block_bar bar = cli_block_bar_begin("R-GPU");
@@ -139,8 +118,16 @@ int cli_rgpu_case_run(const cli_rgpu_settings *s, bool has_bar, cli_rgpu_case *o
                         .progress = has_bar ? cli_block_bar_step : NULL,
                         .progress_context = &bar};
   bar.unit = "firings";
+  bf_rgpu_sim_settings settings = {.gpu = run.gpu,
+                                   .fabric = run.fabric,
+                                   .order = run.order,
+                                   .most_cycles = s->most_cycles,
+                                   .progress = run.progress,
+                                   .progress_context = run.progress_context};
   int error = own->benchmark ? rgpu_run_graph(own->benchmark, &run, &own->outcome, diagnostic)
-                             : run_file(s, &run, own, diagnostic);
+                             : bf_rgpu_simulate_described(&settings, own->graph, own->copies,
+                                                          s->parameter.count, s->parameter.text,
+                                                          &own->outcome.result, diagnostic);
   cli_block_bar_end(&bar);
   if (error)
     return error;
@@ -162,7 +149,7 @@ static int run_kernel(const cli_rgpu_settings *s, rgpu_kernel kernel, cli_rgpu_c
       .gpu = gpu, .is_quick = s->quick, .progress = cli_block_bar_step, .progress_context = &bar};
   int error = rgpu_run_kernel_as(own->benchmark, kernel, &run, &result, diagnostic);
   own->kernel[kernel] = (cli_rgpu_kernel){
-      .cycles = result.cycles, .dram_bytes_per_cycle = cli_rgpu_dram_rate(&result, result.cycles)};
+      .cycles = result.cycles, .dram_bytes_per_cycle = bf_sim_dram_rate(&result, result.cycles)};
   cli_block_bar_end(&bar);
   bf_sim_gpu_free(gpu);
   return error;
@@ -177,11 +164,6 @@ int cli_rgpu_case_kernel(const cli_rgpu_settings *s, rgpu_kernel kernel, cli_rgp
 
 double cli_rgpu_case_speedup(const cli_rgpu_case *own, rgpu_kernel kernel) {
   return (double)own->kernel[kernel].cycles / (double)own->outcome.result.cycles;
-}
-
-double cli_rgpu_dram_rate(const bf_sim_result *memory, uint64_t cycles) {
-  double bytes = (double)memory->dram_read_bytes + (double)memory->dram_written_bytes;
-  return cycles ? bytes / (double)cycles : 0;
 }
 
 int cli_rgpu_case_complain(const cli_rgpu_case *own, const bf_diagnostic *diagnostic) {

@@ -7,6 +7,7 @@
 #include "cli/wire/rgpu.h"
 #include "reproduce/rgpu/bench.h"
 #include "rgpu/cost.h"
+#include "sim/ledger.h"
 
 /* The benchmark as a kernel of an ordinary GPU. */
 typedef struct cli_rgpu_kernel {
@@ -44,8 +45,6 @@ int cli_rgpu_case_kernel(const cli_rgpu_settings *s, rgpu_kernel kernel, cli_rgp
                          bf_diagnostic *diagnostic);
 /* How many times as fast as a kernel; 0: it has not run. */
 double cli_rgpu_case_speedup(const cli_rgpu_case *own, rgpu_kernel kernel);
-/* Bytes read from and written to DRAM in a cycle. */
-double cli_rgpu_dram_rate(const bf_sim_result *memory, uint64_t cycles);
 /* Prints why it did not run, and the details of a deadlock, block by block. Returns the exit
  * status.
  */

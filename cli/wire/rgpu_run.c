@@ -16,7 +16,7 @@ static uint64_t node_cycles(const cli_rgpu_case *own) {
 }
 
 static double bytes_per_cycle(const bf_rgpu_sim_result *result) {
-  return cli_rgpu_dram_rate(&result->memory, result->cycles);
+  return bf_sim_dram_rate(&result->memory, result->cycles);
 }
 
 /* ---- Text ---- */

@@ -107,3 +107,37 @@ int bf_process_inspect(const char *name, bf_process_program *program, bf_diagnos
   munmap(bytes, size);
   return BF_OK;
 }
+
+/* ---- Programs whose CUDA runtime can be replaced ---- */
+
+/* Refuses programs that hold the CUDA runtime themselves where its functions cannot be found. */
+static int check_static(const bf_process_program *program, bf_diagnostic *diagnostic) {
+  const bf_cuda_file *cuda = &program->cuda;
+  if (!program->has_fatbin || cuda->asks_for_runtime)
+    return BF_OK;
+  if (!cuda->is_dynamic)
+    return bf_fail(diagnostic, BF_UNSUPPORTED,
+                   "%s is linked with -static, so that nothing can be put before its CUDA runtime: "
+                   "rebuild it without -static",
+                   program->path);
+  if (!cuda->runtime)
+    return bf_fail(diagnostic, BF_UNSUPPORTED,
+                   "%s holds the CUDA runtime itself (statically linked) and is stripped, so that "
+                   "its calls cannot be found: do not strip it, or rebuild it with nvcc -cudart "
+                   "shared",
+                   program->path);
+  return BF_OK;
+}
+
+int bf_process_can_be_led(const bf_process_program *program, bf_diagnostic *diagnostic) {
+  const char *library = program->cuda_library;
+  if (!*library)
+    return check_static(program, diagnostic);
+  for (unsigned version = 11; version <= 13; version++)
+    if (strcmp(library, bf_cuda_library(version)) == 0)
+      return BF_OK;
+  return bf_fail(diagnostic, BF_UNSUPPORTED,
+                 "%s needs %s; Bankfold has libcudart.so.11.0, libcudart.so.12 and "
+                 "libcudart.so.13: rebuild it with CUDA 11, 12 or 13",
+                 program->path, library);
+}

@@ -29,5 +29,7 @@ int bf_process_find_tool(const char *name, bf_variable variable, char path[PATH_
                          bf_diagnostic *diagnostic);
 /* Finds name as a shell would, and looks into the file. BF_IO where there is none. */
 int bf_process_inspect(const char *name, bf_process_program *program, bf_diagnostic *diagnostic);
+/* Refuses programs whose CUDA runtime cannot be replaced by ours, and says what to do. */
+int bf_process_can_be_led(const bf_process_program *program, bf_diagnostic *diagnostic);
 
 #endif

@@ -156,6 +156,11 @@ int bf_rgpu_memory_create(const bf_rgpu_setup *setup, unsigned char **global,
  * Free the arena of the result also after an error. */
 int bf_rgpu_simulate(const bf_rgpu_sim_settings *settings, const bf_rgpu_setup *setup,
                      unsigned char *global, bf_rgpu_sim_result *result, bf_diagnostic *diagnostic);
+/* The same for a graph on the memory that it describes, with some of its parameters replaced
+ * (bf_rgpu_setup_create). */
+int bf_rgpu_simulate_described(const bf_rgpu_sim_settings *settings, const bf_rgpu_graph *graph,
+                               unsigned copies, unsigned overrides, const char *const *override,
+                               bf_rgpu_sim_result *result, bf_diagnostic *diagnostic);
 /* After a deadlock: a line for each block that is stuck, with what its nodes wait for; where that
  * would be long, for some of the blocks, and how many more there are. */
 void bf_rgpu_stuck_explain(const bf_rgpu_sim_result *result, bf_text *text);

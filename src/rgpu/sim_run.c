@@ -443,3 +443,17 @@ int bf_rgpu_simulate(const bf_rgpu_sim_settings *settings, const bf_rgpu_setup *
   rgpu_plan_free(plan);
   return error;
 }
+
+int bf_rgpu_simulate_described(const bf_rgpu_sim_settings *settings, const bf_rgpu_graph *graph,
+                               unsigned copies, unsigned overrides, const char *const *override,
+                               bf_rgpu_sim_result *result, bf_diagnostic *diagnostic) {
+  bf_rgpu_setup *setup;
+  unsigned char *memory = NULL;
+  BF_TRY(bf_rgpu_setup_create(graph, copies, overrides, override, &setup, diagnostic));
+  int error = bf_rgpu_memory_create(setup, &memory, diagnostic);
+  if (!error)
+    error = bf_rgpu_simulate(settings, setup, memory, result, diagnostic);
+  free(memory);
+  bf_rgpu_setup_free(setup);
+  return error;
+}

@@ -261,3 +261,8 @@ double bf_sim_occupancy(const bf_sim_gpu *gpu, const bf_sim_launched *launched) 
   return ratio((double)launched->result.resident_warp_cycles,
                (double)launched->sm_cycles * (double)gpu->warps_per_sm);
 }
+
+double bf_sim_dram_rate(const bf_sim_result *result, uint64_t cycles) {
+  double bytes = (double)result->dram_read_bytes + (double)result->dram_written_bytes;
+  return cycles ? bytes / (double)cycles : 0;
+}

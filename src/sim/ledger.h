@@ -50,6 +50,8 @@ int bf_sim_ledger_run(bf_sim_ledger *ledger, bf_emu *emu, const bf_emu_launch *l
 int bf_sim_ledger_total(bf_sim_ledger *ledger, bf_sim_launched *total, bf_diagnostic *diagnostic);
 void bf_sim_ledger_free(bf_sim_ledger *ledger);
 
+/* Bytes read from and written to DRAM in each of these cycles. */
+double bf_sim_dram_rate(const bf_sim_result *result, uint64_t cycles);
 /* Warp instructions that a multiprocessor issued in a cycle, on average. */
 double bf_sim_ipc_per_sm(const bf_sim_launched *launched);
 /* Warps on a multiprocessor, on average, as a share of those it can hold. */
