@@ -47,7 +47,9 @@ def show_noise(share):
 
 
 def is_judged(row, mode):
-    return row["times_ns"].get("plain") and row["times_ns"].get(mode) and middle(row, "plain") >= LEAST_NS
+    """Whether it is long enough, and was launched more than once: a first launch does more than that."""
+    return (row["times_ns"].get("plain") and row["times_ns"].get(mode) and middle(row, "plain") >= LEAST_NS
+            and row["launches"] != 1)
 
 
 def gain(row, mode):
@@ -212,12 +214,23 @@ def add_rounds(known, row):
     known.get("faults", {}).update(row.get("faults", {}))
 
 
+def of_python(cases):
+    """The rows of what bench/triton_python.py writes; how often it launched is not in there."""
+    rows = [{"program": case["case"], "kernel": case["case"], "launches": 0,
+             "conflicts": case["conflicts"] / case["wavefronts"] if case.get("wavefronts") else 0,
+             "times_ns": {"plain": [1e3 * case["before_us"]], "run": [1e3 * case["after_us"]]}}
+            for case in cases if case.get("after_us")]
+    faults = {case["case"]: {} if case["right"] else {"run": "wrong"} for case in cases}
+    return {"rows": rows, "programs": [{"program": name, "faults": own} for name, own in faults.items()]}
+
+
 def read_all(paths):
     """The rows of several files, as one; what was measured in several has all their rounds."""
     found = {"rows": {}, "programs": {}}
     for path in paths:
         with open(path, encoding="utf-8") as file:
             told = json.load(file)
+        told = of_python(told) if isinstance(told, list) else told
         for part, known in found.items():
             for row in told[part]:
                 key = row["program"], row.get("kernel")

@@ -7,6 +7,7 @@
 #include "kernels/sim_device.h"
 #include "process/folder.h"
 #include "process/process.h"
+#include "process/traced.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -87,6 +88,12 @@ static int refuse(const char *what, bf_diagnostic *diagnostic) {
 int bf_process_run(const bf_process *process, bf_process_end *end, bf_diagnostic *diagnostic) {
   (void)end;
   return refuse(process->path, diagnostic);
+}
+
+int bf_process_trace(const bf_traced_run *run, const char *trace, const char *output, int *status,
+                     bf_diagnostic *diagnostic) {
+  (void)run, (void)trace, (void)output, (void)status;
+  return refuse("a program", diagnostic);
 }
 
 int cli_compile_ptx(const char *source, const cli_texts *flags, const char *output,

@@ -104,15 +104,15 @@
   X(ATOM_SWAP_64, uint64_t, old == b ? c : old)
 /* All else. POLL: loads that may wait for others. */
 #define BF_ALONE_OTHERS(X)                                                                         \
-  X(CHOOSE_32)                                                                                     \
-  X(CHOOSE_64)                                                                                     \
-  X(AND_TRUTH)                                                                                     \
-  X(OR_TRUTH)                                                                                      \
-  X(POLL_32)                                                                                       \
-  X(POLL_64)                                                                                       \
-  X(FENCE)                                                                                         \
-  X(BRANCH)                                                                                        \
-  X(JOIN)
+  X(CHOOSE_32, 0)                                                                                  \
+  X(CHOOSE_64, 0)                                                                                  \
+  X(AND_TRUTH, 0)                                                                                  \
+  X(OR_TRUTH, 0)                                                                                   \
+  X(POLL_32, 0)                                                                                    \
+  X(POLL_64, 0)                                                                                    \
+  X(FENCE, 0)                                                                                      \
+  X(BRANCH, 0)                                                                                     \
+  X(JOIN, 0)
 
 typedef enum bf_alone_form {
   BF_ALONE_NONE, /* the operation is called */
