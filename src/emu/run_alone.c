@@ -22,7 +22,7 @@ const bf_emu_op *BF_EMU_NAME(bf_emu_run_alone)(bf_emu_warp *warp, const bf_emu_o
 /* The same handed on by the operation before. */
 #define LAST(type, place) as_##type(last)
 #define BITS(type, bits)                                                                           \
-  static inline uint64_t bits_of_##type(type x) { return (bits)x; }                                \
+  __attribute__((unused)) static inline uint64_t bits_of_##type(type x) { return (bits)x; }        \
   static inline type as_##type(uint64_t x) { return (type)(bits)x; }
 BITS(uint16_t, uint16_t)
 BITS(int16_t, uint16_t)
