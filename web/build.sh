@@ -99,12 +99,13 @@ assemble() {
 part() { printf '%s' "$(cat)" >"$out/parts/$1"; }
 
 # All modules share one scope in the page: a name belongs to one of them.
-modules=(dom state export engine table picture remedy access listing kernel time report examples main)
+modules=(dom state export engine editor table picture remedy shapes access listing chains kernel time report examples main)
 mkdir -p "$out/parts"
 scripts=("${modules[@]/#/web/}")
 twice=$(sed -nE 's/^(export )?(async )?(const|let|function|class) (\w+).*/\4/p' "${scripts[@]/%/.js}" | sort | uniq -d)
 [ -z "$twice" ] || { echo "names of two modules: $twice" >&2 && exit 1; }
 part STYLE <web/style.css
+cat web/editor/codemirror.js - <<<'globalThis.editorKit = editorKit;' | part EDITOR
 bundle "${scripts[@]}" | part SCRIPT
 bundle web/wasi web/worker | part WORKER
 gzip -9 -n -c "$out/bankfold.wasm" | base64 -w 0 | part PROGRAM
@@ -118,7 +119,7 @@ gzip -9 -n -c "$out/bankfold.wasm" | base64 -w 0 | part PROGRAM
   printf '}'
 } | part KERNEL
 part POLICY <<END
-default-src 'none'; script-src $(hash_of "$out/parts/SCRIPT") 'wasm-unsafe-eval'; worker-src blob:; style-src $(hash_of "$out/parts/STYLE"); img-src blob:; base-uri 'none'; form-action 'none'
+default-src 'none'; script-src $(hash_of "$out/parts/EDITOR") $(hash_of "$out/parts/SCRIPT") 'wasm-unsafe-eval'; worker-src blob:; style-src $(hash_of "$out/parts/STYLE"); img-src blob:; base-uri 'none'; form-action 'none'
 END
 assemble "$out/parts" <web/page.html >"$out/explorer.new"
 mv "$out/explorer.new" "$out/explorer.html"

@@ -47,7 +47,7 @@ export class Line {
   // The same for a command that prints JSON: the object. An error has what the program said.
   async json(argv, files) {
     const result = await this.run([...argv, '--json'], files);
-    if (!result.output || result.status > 1) throw new Error(plainError(result.errors));
+    if (!result.output || result.status > 1) throw complaint(result);
     return JSON.parse(result.output);
   }
 
@@ -63,6 +63,18 @@ export class Line {
   get isBusy() {
     return this.waiting.size > 0;
   }
+}
+
+// What the program complains of, as an error with line and column where it says them.
+export function complaint(result) {
+  const error = new Error(plainError(result.errors));
+  try {
+    const { line, column } = JSON.parse(result.output).error;
+    Object.assign(error, { line, column });
+  } catch {
+    // It printed no JSON: the words say it.
+  }
+  return error;
 }
 
 // The program's complaint without what only a terminal needs.
