@@ -32,7 +32,8 @@ export class AccessView {
     this.state = state;
     this.onchange = onchange;
     this.quick = new Line();
-    this.long = new Line();
+    this.side = new Line(); // what is drawn, while the other counts
+    this.long = new Line(true);
     this.machines = machines;
     this.refresh = latest(() => this.compute());
     this.controls = h('section', { class: 'panel controls', 'aria-label': 'the access' });
@@ -133,13 +134,14 @@ export class AccessView {
       const files = { 'input.trace': await this.traceText() };
       this.files = files;
       const place = state.line ? `input.trace:${state.line}` : 'input.trace';
-      const [before, after, drawn, fixes] = await Promise.all([
-        this.quick.json(['check', 'input.trace', ...machine], files),
-        this.quick.json(['check', 'input.trace', '--hash', hash, ...machine], files),
-        this.quick.json(['draw', place, ...(hash === 'none' ? [] : ['--hash', hash]), ...machine], files),
-        state.form === 'index' ? this.quick.json(explainArguments(state)) : undefined,
+      const before = this.quick.json(['check', 'input.trace', ...machine], files);
+      const [plain, hashed, drawn, fixes] = await Promise.all([
+        before,
+        hash === 'none' ? before : this.quick.json(['check', 'input.trace', '--hash', hash, ...machine], files),
+        this.side.json(['draw', place, ...(hash === 'none' ? [] : ['--hash', hash]), ...machine], files),
+        state.form === 'index' ? this.side.json(explainArguments(state)) : undefined,
       ]);
-      this.show(before, after, drawn, fixes, hash);
+      this.show(plain, hashed, drawn, fixes, hash);
       this.problem.hidden = true;
       this.editor?.mark();
       this.result.classList.remove('stale');

@@ -32,14 +32,14 @@ sources() {
   echo "$folder/embedded_machines.c" "$folder/embedded_gpus.c" | tr ' ' '\n'
 }
 
-# One rule a kind of file; the emulator's arithmetic must be what is written (meson.build).
+# write_ninja OUT FLAGS LINK: the program in OUT, with more flags for compiling and for linking. One rule a kind of file; the emulator's arithmetic must be what is written (meson.build).
 write_ninja() {
-  local ccache='' source object objects=''
+  local out=$1 flags=$2 link=$3 ccache='' source object objects=''
   has ccache >/dev/null && ccache='ccache '
   cat <<END
 builddir = $out
 flags = --target=wasm32-wasi -std=gnu11 -O2 -msimd128 -D_GNU_SOURCE -D_WASI_EMULATED_MMAN -DBF_OPEN_ZSTD $
-  -D_WASI_EMULATED_GETPID -D_WASI_EMULATED_PROCESS_CLOCKS -Iinclude -Isrc -I. -isystem web/system -ffunction-sections -w
+  -D_WASI_EMULATED_GETPID -D_WASI_EMULATED_PROCESS_CLOCKS -Iinclude -Isrc -I. -isystem web/system -ffunction-sections -w $flags
 rule compile
   command = ${ccache}clang \$flags \$more -MMD -MF \$out.d -c \$in -o \$out
   depfile = \$out.d
@@ -47,7 +47,7 @@ rule compile
 rule archive
   command = rm -f \$out && llvm-ar-14 rcs \$out \$in
 rule link
-  command = clang --target=wasm32-wasi \$in -o \$out -Wl,--gc-sections,--strip-all,--stack-first,-z,stack-size=8388608 $
+  command = clang --target=wasm32-wasi \$in -o \$out -Wl,--gc-sections,--strip-all,--stack-first,-z,stack-size=8388608$link $
     -lwasi-emulated-mman -lwasi-emulated-getpid -lwasi-emulated-process-clocks -lc++abi -lm
 END
   while read -r source; do
@@ -62,10 +62,21 @@ END
   echo "build $out/bankfold.wasm: link $out/objects/web_entry.c.o $out/libbankfold.a"
 }
 
-mkdir -p "$out"
-write_ninja >"$out/build.ninja.new"
-cmp -s "$out/build.ninja.new" "$out/build.ninja" || cp "$out/build.ninja.new" "$out/build.ninja"
-ninja --quiet -f "$out/build.ninja" -j "$jobs" "$out/bankfold.wasm"
+# build OUT FLAGS LINK: the same, built.
+build() {
+  mkdir -p "$1"
+  write_ninja "$@" >"$1/build.ninja.new"
+  cmp -s "$1/build.ninja.new" "$1/build.ninja" || cp "$1/build.ninja.new" "$1/build.ninja"
+  ninja --quiet -f "$1/build.ninja" -j "$jobs" "$1/bankfold.wasm"
+}
+build "$out" '' ''
+# The same with threads, for pages that may share memory between workers; those load it from beside them. wasi-libc was built
+# without them: its memory is guarded (web/threads.c), and only the first thread reads and writes files.
+wrapped=''
+for name in malloc calloc realloc free aligned_alloc posix_memalign; do wrapped=$wrapped,--wrap=$name; done
+build "$out/threads" '-pthread -DBF_WEB_THREADS -D_Thread_local=' \
+  ",--shared-memory,--import-memory,--initial-memory=134217728,--max-memory=2147483648,--no-check-features,--export=__stack_pointer$wrapped"
+gzip -9 -n -c "$out/threads/bankfold.wasm" >"$out/threads.bin"
 
 # ---- The page: styles, scripts, the worker and the compressed program in one file ----
 
@@ -119,7 +130,7 @@ gzip -9 -n -c "$out/bankfold.wasm" | base64 -w 0 | part PROGRAM
   printf '}'
 } | part KERNEL
 part POLICY <<END
-default-src 'none'; script-src $(hash_of "$out/parts/EDITOR") $(hash_of "$out/parts/SCRIPT") 'wasm-unsafe-eval'; worker-src blob:; style-src $(hash_of "$out/parts/STYLE"); img-src blob:; base-uri 'none'; form-action 'none'
+default-src 'none'; script-src $(hash_of "$out/parts/EDITOR") $(hash_of "$out/parts/SCRIPT") 'wasm-unsafe-eval'; worker-src blob:; style-src $(hash_of "$out/parts/STYLE"); img-src blob:; connect-src 'self'; base-uri 'none'; form-action 'none'
 END
 assemble "$out/parts" <web/page.html >"$out/explorer.new"
 mv "$out/explorer.new" "$out/explorer.html"

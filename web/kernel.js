@@ -42,7 +42,7 @@ export function lineText(row) {
 
 export class KernelView {
   constructor(state, machines, onchange) {
-    Object.assign(this, { state, machines, onchange, quick: new Line(), long: new Line() });
+    Object.assign(this, { state, machines, onchange, quick: new Line(), long: new Line(true) });
     this.refresh = latest(() => this.analyze());
     this.controls = h('section', { class: 'panel controls', 'aria-label': 'the kernel' });
     this.result = h('section', { class: 'results', 'aria-label': 'what its lines cost' });

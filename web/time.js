@@ -124,7 +124,7 @@ export function withCounters(document, piece = 64) {
 
 export class TimeView {
   constructor(state, machines, onchange, shared) {
-    Object.assign(this, { state, onchange, kernel: shared.kernel, gpus: shared.gpus, plain: new Line(), hashed: new Line() });
+    Object.assign(this, { state, onchange, kernel: shared.kernel, gpus: shared.gpus, plain: new Line(true), hashed: new Line(true) });
     this.controls = h('section', { class: 'panel controls', 'aria-label': 'the simulation' });
     this.result = h('section', { class: 'results', 'aria-label': 'how long it takes' });
     this.element = h('div', { class: 'split' }, this.controls, this.result);
