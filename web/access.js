@@ -28,11 +28,10 @@ function bySite(before, after) {
 }
 
 export class AccessView {
-  constructor(state, machines, onchange) {
+  constructor(state, machines, onchange, shared) {
     this.state = state;
     this.onchange = onchange;
-    this.quick = new Line();
-    this.side = new Line(); // what is drawn, while the other counts
+    [this.quick, this.side] = shared.lines; // one draws while the other counts
     this.long = new Line(true);
     this.machines = machines;
     this.refresh = latest(() => this.compute());

@@ -54,7 +54,9 @@ END
     object=$out/objects/${source//\//_}.o
     echo "build $object: compile $source"
     case $source in src/emu/run_*.c)
-      echo '  more = -O3 -DBF_EMU_ISA=plain -fwrapv -fno-strict-aliasing -ffp-contract=off -fno-math-errno -fno-trapping-math' ;;
+      echo '  more = -O3 -DBF_EMU_ISA=plain -fwrapv -fno-strict-aliasing -ffp-contract=off -fno-math-errno -fno-trapping-math -mllvm -unroll-full-max-count=8' ;;
+    src/emu/*.c | src/memory/*.c) echo '  more = -O3' ;;
+    web/memory.c) echo '  more = -fno-builtin' ;;
     esac
     [ "$source" = web/entry.c ] || objects="$objects $object"
   done < <(sources)

@@ -55,6 +55,12 @@ export class Line {
     return worker;
   }
 
+  // Makes the worker before it has work.
+  warm() {
+    this.worker ??= this.begin();
+    this.worker.catch(() => {}); // whoever gives it work is told
+  }
+
   // Runs a command line; files maps names to text or bytes. The promise gives status, output, errors, files.
   async run(argv, files = {}) {
     const encoder = new TextEncoder();

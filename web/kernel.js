@@ -46,7 +46,7 @@ export class KernelView {
     this.refresh = latest(() => this.analyze());
     this.controls = h('section', { class: 'panel controls', 'aria-label': 'the kernel' });
     this.result = h('section', { class: 'results', 'aria-label': 'what its lines cost' });
-    this.element = h('div', { class: 'split', ondragover: (event) => event.preventDefault(), ondrop: (event) => this.drop(event) }, this.controls, this.result);
+    this.element = h('div', { class: 'split' }, this.controls, this.result);
     this.drawControls();
     this.layOutResult();
   }
@@ -98,11 +98,6 @@ export class KernelView {
   }
 
   // Files that were dropped or chosen.
-  drop(event) {
-    event.preventDefault();
-    this.take(event.dataTransfer.files);
-  }
-
   async take(files) {
     for (const file of files) {
       const bytes = new Uint8Array(await file.arrayBuffer());

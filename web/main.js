@@ -12,7 +12,7 @@ const views = { access: ['Access', AccessView], kernel: ['Kernel', KernelView], 
 const state = structuredClone({ view: 'access', access: accessDefaults, kernel: kernelDefaults, time: timeDefaults, report: reportDefaults, examples: examplesDefaults });
 const made = {}; // views that were shown, by name
 let machines;
-const shared = { kernel: state.kernel, take, gpus: [] }; // what views know of each other
+const shared = { kernel: state.kernel, take, gpus: [], lines: [new Line(), new Line()] }; // what views know of each other
 
 // Members of given that have the kind of value that the state has there.
 function merge(into, given) {
@@ -24,8 +24,13 @@ function merge(into, given) {
   }
 }
 
+// The bytes that an element holds in base64.
 function bytesOf(id) {
-  return Uint8Array.from(atob(document.getElementById(id).textContent), (letter) => letter.charCodeAt(0));
+  const text = document.getElementById(id).textContent;
+  if (Uint8Array.fromBase64) return Uint8Array.fromBase64(text);
+  const letters = atob(text), bytes = new Uint8Array(letters.length);
+  for (let i = 0; i < letters.length; i++) bytes[i] = letters.charCodeAt(i);
+  return bytes;
 }
 
 let saving;
@@ -73,6 +78,25 @@ function take(given) {
   save();
 }
 
+// The view that a file is for: reports are JSON, baselines and traces; the rest are kernels.
+async function viewOf(file) {
+  const begin = new TextDecoder('latin1').decode(await file.slice(0, 64).arrayBuffer());
+  return /^\s*\{|^bankfold baseline|^\x89BFTRACE/.test(begin) || /\.(trace|bft|json|baseline)(\.zst)?$/.test(file.name) ? 'report' : 'kernel';
+}
+
+// Files that are dropped anywhere go to the view that takes them.
+async function drop(event) {
+  event.preventDefault();
+  const files = [...event.dataTransfer.files], wanted = await Promise.all(files.map(viewOf));
+  for (const name of ['kernel', 'report']) {
+    const own = files.filter((file, index) => wanted[index] === name);
+    if (!own.length) continue;
+    show(name);
+    if (name === 'kernel') await made.kernel.take(own);
+    else for (const [index, file] of own.slice(0, 2).entries()) await made.report.take(index || (own.length === 1 && state.report.before && !state.report.after) ? 'after' : 'before', file);
+  }
+}
+
 function drawViews() {
   put(document.getElementById('views'), Object.entries(views).map(([name, [title]]) =>
     h('button', { type: 'button', 'data-view': name, onclick: () => { show(name); save(); } }, title)));
@@ -80,8 +104,8 @@ function drawViews() {
 
 async function begin() {
   startEngine(bytesOf('program'), document.getElementById('worker').textContent);
-  const quick = new Line();
-  ({ machines, gpus: shared.gpus } = await quick.json(['machines']));
+  for (const line of shared.lines) line.warm();
+  ({ machines, gpus: shared.gpus } = await shared.lines[0].json(['machines']));
   shared.kernelExample = { view: 'kernel', kernel: JSON.parse(document.getElementById('kernel-example').textContent) };
   const given = JSON.parse(document.getElementById('given').textContent);
   if (given) merge(state, given);
@@ -90,6 +114,8 @@ async function begin() {
   show(state.view);
   document.getElementById('theme').addEventListener('click', () => setTheme(isDark() ? 'light' : 'dark'));
   document.getElementById('share').addEventListener('click', share);
+  document.addEventListener('dragover', (event) => event.preventDefault());
+  document.addEventListener('drop', drop);
   document.documentElement.dataset.threads = await threadCount();
 }
 

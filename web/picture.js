@@ -78,6 +78,19 @@ function describe(drawing, one) {
     `In all it must hand out ${counted(load, 'word')}.`;
 }
 
+// A sentence about a bank as a whole.
+function describeBank(drawing, bank) {
+  const load = drawing.loads.get(bank) ?? 0, own = drawing.cells.filter((one) => one.bank === bank);
+  return load ? `Bank ${bank} must hand out ${counted(load, 'word')}: ${own.slice(0, 8).map((one) => one.words.join(' and ')).join(', ')}${own.length > 8 ? ', …' : ''}.` : `Nobody wants bank ${bank}.`;
+}
+
+// Marks what belongs to a bank: its cells and its number.
+function markBank(drawing, bank) {
+  mark(drawing, undefined);
+  for (const one of drawing.cells) one.box.classList.toggle('bank', one.bank === bank);
+  for (const head of drawing.svg.querySelectorAll('.head')) head.classList.toggle('bank', Number(head.dataset.bank) === bank);
+}
+
 // Marks what belongs to a cell: its bank, and other places where its lanes are served.
 function mark(drawing, one) {
   for (const other of drawing.cells) {
@@ -131,9 +144,17 @@ export function pictureFigure(picture, banks, name, lanes) {
   };
   const scroller = h('div', {
     class: 'scroller', tabindex: 0, 'aria-label': `${name}; arrow keys walk through it`, onkeydown: move,
-    onpointerover: (event) => show(cellOf(event)), onpointerleave: () => show(undefined),
+    onpointerover: (event) => {
+      const head = event.target.closest('.head');
+      if (!head) return show(cellOf(event));
+      markBank(drawing, Number(head.dataset.bank));
+      about.textContent = describeBank(drawing, Number(head.dataset.bank));
+    }, onpointerleave: () => show(undefined),
   }, drawing.svg);
   const strip = laneStrip(drawing, lanes);
+  const laneCell = (event) => drawing.cells.find((one) => one.lanes.includes([...strip.children].indexOf(event.target.closest('.lane'))));
+  strip.addEventListener('pointerover', (event) => show(laneCell(event)));
+  strip.addEventListener('pointerleave', () => show(undefined));
   const figure = h('figure', { class: 'figure' },
     h('figcaption', null,
       h('strong', null, name), ' ',

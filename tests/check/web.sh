@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# The explorer is built, gives the answers of the native program, and every flow of it works in Chromium.
+# The explorer is built, gives the answers of the native program, takes what the fuzzers found, and in Chromium every flow of it
+# works and every view looks as it did.
 #   web.sh BUILD
 set -u
 cd "$(dirname "$0")/../.." || exit 2
@@ -7,6 +8,7 @@ build=$1
 command -v node >/dev/null || { echo 'skipped: node is missing' && exit 77; }
 nice web/build.sh "$build" || exit
 node tests/web/same.mjs "$build/bankfold" "$build/web/bankfold.wasm" || exit
+node tests/web/fuzz.mjs "$build/web/bankfold.wasm" || exit
 for name in chromium chromium-browser google-chrome; do
   browser=$(command -v $name) && break
 done
@@ -21,4 +23,5 @@ transpose=kernels/transpose/transpose
     "$build/bankfold" suggest $transpose.ptx --source $transpose.cu --block 32x8 --html "$work/suggest.html" &&
     "$build/bankfold" exec --html "$work/exec.html" tests/data/programs/transpose
 } >/dev/null || exit 1
-node tests/web/flows.mjs "$browser" "$build/web/explorer.html" "$work"
+node tests/web/flows.mjs "$browser" "$build/web/explorer.html" "$work" || exit
+node tests/web/looks.mjs "$browser" "$build/web/explorer.html"

@@ -4,6 +4,7 @@ import { readFileSync, readdirSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import { dirname, join, resolve } from 'node:path';
 import { Browser } from './chrome.mjs';
+import { click, example, give, has, text, type } from './hands.mjs';
 
 const [chromium, path, pages, folder] = process.argv.slice(2);
 const address = `file://${resolve(path)}`;
@@ -29,13 +30,6 @@ async function flow(name, work, options = {}) {
   }
   await page?.close();
 }
-
-// Types into a control, as one who replaces all of its text.
-const type = (page, selector, text) => page.evaluate(`(() => { const own = document.querySelector(${JSON.stringify(selector)});
-  own.value = ${JSON.stringify(text)}; own.dispatchEvent(new Event('input', { bubbles: true })); own.dispatchEvent(new Event('change', { bubbles: true })); })()`);
-const click = (page, selector) => page.evaluate(`document.querySelector(${JSON.stringify(selector)}).click()`);
-const text = (page, selector) => page.evaluate(`document.querySelector(${JSON.stringify(selector)})?.textContent ?? ''`);
-const has = (selector, words) => `(document.querySelector(${JSON.stringify(selector)})?.textContent ?? '').includes(${JSON.stringify(words)})`;
 
 await flow('a column read is drawn', async (page) => {
   await page.until(`document.querySelector('.picture')`);
@@ -137,17 +131,6 @@ await flow('an address that is damaged is ignored', async (page) => {
   await page.until(`document.querySelector('.picture')`);
 }, { hash: '#1nonsense' });
 
-const example = async (page, number) => {
-  await page.until(`document.querySelector('[data-view=examples]')`);
-  await click(page, '[data-view=examples]');
-  await page.until(`document.querySelector('.examples button')`);
-  await page.evaluate(`[...document.querySelectorAll('.examples button')].at(${number}).click()`);
-};
-// Gives files to a control.
-const give = (page, selector, files) => page.evaluate(`(() => { const list = new DataTransfer();
-  for (const [name, content] of ${JSON.stringify(files)}) list.items.add(new File([content], name));
-  const own = document.querySelector(${JSON.stringify(selector)}); own.files = list.files; own.dispatchEvent(new Event('change')); })()`);
-
 await flow('every example opens, and is drawn or listed', async (page) => {
   await page.until(`document.querySelector('.picture')`);
   await click(page, '[data-view=examples]');
@@ -174,6 +157,67 @@ await flow('a kernel is shown by line, run and rewritten', async (page) => {
   await click(page, '#rewrite');
   await page.until(`document.querySelector('#save-ptx')`, 60000);
   expect((await text(page, '.results')).includes('bytes of memory are equal'), 'checked');
+});
+
+await flow('files that are dropped anywhere find their view', async (page) => {
+  await page.until(`document.querySelector('.picture')`);
+  const drop = (name, content) => page.evaluate(`(() => { const list = new DataTransfer(); list.items.add(new File([${JSON.stringify(content)}], ${JSON.stringify(name)}));
+    document.body.dispatchEvent(new DragEvent('drop', { dataTransfer: list, bubbles: true, cancelable: true })); })()`);
+  await drop('a.trace', 'ld 4 ffffffff stride:32 @column');
+  await page.until(`${has('[aria-current]', 'Report')} && ${has('.totals', '31')}`);
+  await drop('b.json', JSON.stringify({ sites: [{ site: 'column', wavefronts: 2, ideal: 1, conflicts: 1 }] }));
+  await page.until(has('.totals', '-30'));
+  await drop('k.ptx', readFileSync('kernels/transpose/transpose.ptx', 'utf8'));
+  await page.until(`${has('[aria-current]', 'Kernel')} && ${has('.totals', '1,112')}`);
+});
+
+await flow('banks and lanes are explained too', async (page) => {
+  await page.until(`document.querySelector('.picture')`);
+  await page.evaluate(`document.querySelector('.picture .head').dispatchEvent(new PointerEvent('pointerover', { bubbles: true }))`);
+  expect((await text(page, '.about')).startsWith('Bank 0 must hand out 32 words: 0, 32, 64'), await text(page, '.about'));
+  await page.evaluate(`document.querySelectorAll('.lanes .lane')[5].dispatchEvent(new PointerEvent('pointerover', { bubbles: true }))`);
+  expect((await text(page, '.about')).startsWith('Wavefront 6: bank 0 hands word 160 to lane 5'), await text(page, '.about'));
+});
+
+await flow('tables are copied, pictures and timelines saved', async (page) => {
+  await page.until(`document.querySelector('.picture')`);
+  const saved = `globalThis.saved = {}; HTMLAnchorElement.prototype.click = function () { const name = this.download; fetchBlob(this.href).then((size) => { saved[name] = size; }); };
+    const blobs = new Map(), make = URL.createObjectURL; URL.createObjectURL = (blob) => { const address = make(blob); blobs.set(address, blob); return address; };
+    const fetchBlob = async (address) => blobs.get(address).text(); navigator.clipboard.writeText = async (words) => { saved.clipboard = words; };`;
+  await page.evaluate(`(() => { ${saved} })()`);
+  const press = (words) => page.evaluate(`[...document.querySelectorAll('main button')].find((own) => own.textContent === ${JSON.stringify(words)}).click()`);
+  await press('Copy CSV');
+  await page.until(`saved.clipboard?.startsWith('access,worst,warps,ideal,conflicts\\n')`);
+  await press('SVG');
+  await page.until(`saved['access.svg']?.startsWith('<svg')`);
+  await press('PNG');
+  await page.until(`saved['access.png']?.includes('PNG')`);
+  await click(page, '#share');
+  await page.until(`saved.clipboard.includes('#1')`);
+  await example(page, -1);
+  await page.until(`document.querySelector('.beside .picture')`);
+  await click(page, '[data-view=time]');
+  await click(page, '#simulate');
+  await page.until(`document.querySelectorAll('.timeline').length === 2`, 60000);
+  await press('For Perfetto');
+  await page.until(`saved['timeline_none.json']`);
+  const counters = await page.evaluate(`[...new Set(JSON.parse(saved['timeline_none.json']).traceEvents.filter((own) => own.ph === 'C').map((own) => own.name))].join()`);
+  expect(counters === 'wavefronts,at barriers,issued', counters);
+});
+
+await flow('a run and a simulation are cancelled', async (page) => {
+  await example(page, -1);
+  await page.until(`document.querySelector('.beside .picture')`);
+  await type(page, '#launch', 'buffer in f32 67108864 random 0 1\nbuffer out f32 67108864 zero\nlaunch transpose32 grid 256 256 block 32 8 with out in s32:8192 s32:8192\n');
+  await click(page, '#run');
+  await page.until(`!document.querySelector('progress').hidden && !document.querySelector('#cancel').hidden`);
+  await click(page, '#cancel');
+  await page.until(`${has('.controls p[aria-live]', 'Cancelled')} && document.querySelector('progress').hidden`);
+  await click(page, '[data-view=time]');
+  await click(page, '#simulate');
+  await page.until(has('#simulate', 'Cancel'));
+  await click(page, '#simulate');
+  await page.until(`${has('.controls p[aria-live]', 'Cancelled')} && ${has('#simulate', 'Simulate')}`);
 });
 
 await flow('files are dropped: PTX, a program, and what is neither', async (page) => {
@@ -328,40 +372,6 @@ const written = [
   ['exec.html', 'exec', `${has('.results', 'conflicts')} && document.querySelectorAll('tbody tr').length > 0`],
 ];
 for (const [page, name, what] of written) await flow(`the page of ${name}`, (own) => own.until(what), { page });
-
-// ---- How it looks: nothing leaves the page, and words can be read, at four widths in both themes ----
-
-// The least contrast of words to what is behind them, by the rule of WCAG 2.
-const leastContrast = `(() => {
-  const parts = (text) => (text.match(/[0-9.]+/g) ?? [0, 0, 0, 0]).map(Number);
-  const light = ([r, g, b]) => { const [x, y, z] = [r, g, b].map((c) => (c /= 255) <= 0.03928 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4); return 0.2126 * x + 0.7152 * y + 0.0722 * z; };
-  const behind = (own) => { for (let at = own; at; at = at.parentElement) { const c = parts(getComputedStyle(at).backgroundColor); if (c[3] === undefined || c[3] > 0.9) return c; } return [255, 255, 255]; };
-  let least = [99, ''];
-  for (const own of document.querySelectorAll('label, p, td, th button, h1, h2, h3, .value, .label, .dim, button, .badge, .code-text')) {
-    if (!own.textContent.trim() || !own.checkVisibility() || own.closest('.stale')) continue;
-    const [a, b] = [light(parts(getComputedStyle(own).color)), light(behind(own))];
-    const ratio = (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05);
-    if (ratio < least[0]) least = [ratio, own.outerHTML.slice(0, 80)];
-  }
-  return least; })()`;
-
-for (const width of [360, 768, 1280, 1920])
-  for (const theme of ['light', 'dark'])
-    await flow(`the views at ${width} px, ${theme}`, async (page) => {
-      await page.until(`document.querySelector('.picture')`);
-      await type(page, '.remedy select', 'pad');
-      await page.until(`document.querySelectorAll('.picture').length === 2`);
-      for (const view of ['access', 'kernel', 'time', 'report', 'examples']) {
-        if (view === 'kernel') await example(page, -1);
-        else await click(page, `[data-view=${view}]`);
-        await page.until(view === 'access' ? `document.querySelectorAll('.picture').length === 2` : view === 'kernel' ? `document.querySelector('.beside .picture')` : `document.querySelector('.ready')`);
-        const [wide, room] = await page.evaluate('[document.documentElement.scrollWidth, innerWidth]');
-        expect(wide <= room, `${view} is ${wide} px wide`);
-        const [contrast, where] = await page.evaluate(leastContrast);
-        expect(contrast >= 4.5, `${view}: contrast ${contrast.toFixed(2)} of ${where}`);
-        if (folder) writeFileSync(`${folder}/${view}-${width}-${theme}.png`, await page.screenshot());
-      }
-    }, { width, height: width < 600 ? 780 : 900, theme });
 
 await browser.close();
 console.log(`${passed} passed, ${failed} failed, 0 skipped`);
