@@ -392,6 +392,8 @@ void bf_emu_source_line(const bf_ptx_module *ptx, const bf_ptx_instruction *inst
 void bf_emu_user_line(const bf_ptx_module *ptx, const bf_ptx_instruction *instruction,
                       const char **file, uint64_t *line);
 
+/* Takes note of a range that the launch touches (reach.c). */
+void bf_emu_touch(bf_emu_flight *flight, const bf_emu_range *range);
 /* The launch does more than what it touches of memory settles (reach.c). */
 void bf_emu_touch_more(const bf_emu_flight *flight);
 /* Does what is left to do when lanes of a warp have ended (late.c). */
