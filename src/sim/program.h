@@ -35,6 +35,7 @@ int bf_sim_control_find(const bf_sim_gpu *gpu, const bf_emu_kernel *kernel, bf_a
 typedef struct bf_sim_op {
   uint8_t unit;
   uint8_t slots;        /* issue slots: more than 1 where it becomes several instructions */
+  uint8_t unit_slots;   /* of them on its unit; 0: all */
   uint16_t more_cycles; /* to the result than others of its unit */
   bool vanishes;        /* in three of four rounds of a loop */
   bool is_memory;       /* of any kind; in gou13 a "memory warp" */
@@ -48,6 +49,7 @@ typedef struct bf_sim_op {
   bool is_store;        /* with `aliases` only, as the next */
   bool is_behind_store; /* a load that must not pass a store before it */
   bool is_fence;        /* waits until all accesses of its warp have happened */
+  bool is_guard;        /* a branch that ptxas makes a guard of what it skips */
   uint16_t sources, results;
   const uint32_t *source; /* registers read, then (from source + sources on) registers written */
   uint32_t site;          /* UINT32_MAX: none */
@@ -61,6 +63,8 @@ typedef struct bf_sim_program {
 
 int bf_sim_program_create(const bf_sim_gpu *gpu, const bf_emu_kernel *kernel,
                           bf_sim_program **program, bf_diagnostic *diagnostic);
+/* The unit of an instruction and how it is bound to memory (units.c). */
+void bf_sim_unit_set(const bf_sim_gpu *gpu, const bf_emu_instruction *found, bf_sim_op *op);
 /* Marks stores, and loads that must stay behind one (alias.c). */
 void bf_sim_find_aliases(const bf_emu_kernel *kernel, bf_sim_program *program);
 void bf_sim_program_free(bf_sim_program *program);

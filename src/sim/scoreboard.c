@@ -240,6 +240,10 @@ static void run_free(bf_sim_sm *sm, bf_sim_warp *warp) {
     for (unsigned i = 0; i < op->sources && !op->is_absorbed; i++)
       ready = later(sm, score->ready[op->source[i]], ready);
     score->has_copies |= ready >= LOADING_FROM;
+    if (op->more_cycles && op->unit == BF_SIM_UNIT_NONE && ready < sm->now + op->more_cycles)
+      ready = sm->now + op->more_cycles;
+    if (op->is_guard)
+      score->guarded = warp->active;
     bf_sim_execute(sm, warp);
     set_results(score, op, ready);
     score->round = (uint8_t)(score->round + (op->unit == BF_SIM_UNIT_BRANCH));
@@ -256,12 +260,24 @@ static void forget(bf_sim_sm *sm, const bf_sim_warp *warp) {
   own->scheduler[score->scheduler].active &= ~bit;
 }
 
+/* Whether lanes go on that have not issued last: those that have taken another way, or all together
+ * behind where they meet. Where a guard takes the place of the branch, none have parted. */
+static bool is_other_way(const scored *score, const bf_sim_warp *warp, uint32_t before) {
+  return warp->turn == BF_EMU_TURN_READY && (warp->active & ~before) != 0 && !score->guarded;
+}
+
 /* The warp has executed an instruction: looks at what comes next. */
 static void go_on(bf_sim_sm *sm, bf_sim_warp *warp, uint64_t earliest) {
   if (sm->is_stopped)
     return;
+  scored *score = &((board *)sm->core_data)->warp[warp->slot];
+  uint32_t before = warp->active;
   bf_sim_look(sm, warp);
   run_free(sm, warp);
+  if (warp->emu && is_other_way(score, warp, before))
+    earliest += sm->gpu->diverge_cycles;
+  if (score->guarded == warp->active)
+    score->guarded = 0;
   if (warp->emu)
     settle(sm, warp, earliest);
   else
@@ -386,7 +402,8 @@ static bool issue(bf_sim_sm *sm, unsigned scheduler, bf_sim_warp *warp) {
     uint64_t free_at;
     unsigned set = free_set(sm, own, scheduler, op->unit, &free_at);
     if (set < SETS)
-      own->unit_free[set][op->unit] = sm->now * TICKS + own->unit_ticks[op->unit] * op->slots;
+      own->unit_free[set][op->unit] =
+          sm->now * TICKS + own->unit_ticks[op->unit] * (op->unit_slots ? op->unit_slots : op->slots);
   }
   if (op->unit == BF_SIM_UNIT_BRANCH) {
     busy = sm->now + sm->gpu->branch_cycles;
@@ -643,6 +660,7 @@ static void admit(bf_sim_sm *sm, bf_sim_warp *warp) {
   memset(score->ready, 0, sm->program->registers * sizeof *score->ready);
   score->shared_at = score->late_until = score->stored_at = score->store_loading = 0;
   score->late_count = score->owed_count = score->round = 0;
+  score->guarded = 0;
   score->owed_instructions = 0;
   score->has_copies = false;
   score->state = WAITING;

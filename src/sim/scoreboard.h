@@ -49,6 +49,7 @@ typedef struct scored {
   uint8_t late_first, late_count;
   uint8_t owed_count;
   unsigned owed_instructions;
+  uint32_t guarded; /* lanes that go on behind what a guard keeps from some of them; 0: none */
 } scored;
 
 typedef struct issuer {
