@@ -1,7 +1,7 @@
-/* What the timing model must know of each instruction of a kernel: its unit (units.c), the registers
- * it reads and writes, and how it is bound to memory. PTX is not what the hardware runs: moves, address conversions and loads
- * of parameters usually vanish in the binary (parameter `moves`), divisions become several
- * instructions, and shared accesses may be merged (`merge`). */
+/* What the timing model must know of each instruction of a kernel: its unit (units.c), the
+ * registers it reads and writes, and how it is bound to memory. PTX is not what the hardware runs:
+ * moves, address conversions and loads of parameters usually vanish in the binary (parameter
+ * `moves`), divisions become several instructions, and shared accesses may be merged (`merge`). */
 #include "sim/program.h"
 
 #include <stdlib.h>
@@ -96,6 +96,8 @@ int bf_sim_program_create(const bf_sim_gpu *gpu, const bf_emu_kernel *kernel,
     error = set_registers(&found, &control[i], own, &made->arena, &made->op[i]);
   }
   free(own);
+  if (!error)
+    error = bf_sim_find_uniform(gpu, kernel, made);
   if (!error && gpu->aliases)
     bf_sim_find_aliases(kernel, made);
   if (error) {

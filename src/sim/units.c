@@ -1,6 +1,6 @@
-/* The unit of each instruction of PTX, and what it becomes in the machine: its issue slots, how long
- * it takes its unit, and when its result is there. The kind of work stands in ops.def; types and
- * modifiers say the rest. */
+/* The unit of each instruction of PTX, and what it becomes in the machine: its issue slots, how
+ * long it takes its unit, and when its result is there. The kind of work stands in ops.def; types
+ * and modifiers say the rest. */
 #include "sim/program.h"
 
 /* Words of gpu.def. */
@@ -34,8 +34,11 @@ static void set_sequence(const bf_sim_gpu *gpu, bf_ptx_type type, bf_sim_op *op)
   uint64_t instructions = is_integer ? gpu->int_division_instructions : gpu->division_instructions;
   uint64_t cycles = is_integer ? gpu->int_division_cycles : gpu->division_cycles;
   uint64_t times = is_integer && is_wide_integer(type) ? 4 : 1;
+  if (type == BF_PTX_F64 && gpu->double_division_cycles)
+    cycles = gpu->double_division_cycles;
   op->slots = (uint8_t)(instructions * times < UINT8_MAX ? instructions * times : UINT8_MAX);
   op->more_cycles = (uint16_t)(cycles * times);
+  op->holds_warp = gpu->division_holds && !is_integer;
 }
 
 /* Division, and roots that must be rounded correctly, are sequences of instructions. */
@@ -77,9 +80,7 @@ static void set_special(const bf_sim_gpu *gpu, const bf_ptx_instruction *instruc
   }
 }
 
-static bool is_integer(bf_ptx_type type) {
-  return type >= BF_PTX_B8 && type <= BF_PTX_S64;
-}
+static bool is_integer(bf_ptx_type type) { return type >= BF_PTX_B8 && type <= BF_PTX_S64; }
 
 /* Conversions. Between integers they are moves, or operations on integers where signs or bits must
  * be kept. */
@@ -89,6 +90,10 @@ static void set_conversion(const bf_sim_gpu *gpu, const bf_ptx_instruction *inst
   op->unit = BF_SIM_UNIT_CONVERT;
   if (!gpu->convert_integers)
     return;
+  if (instruction->opcode != BF_PTX_OP_CVT) { /* counts and positions of bits */
+    op->unit = BF_SIM_UNIT_SPECIAL;
+    return;
+  }
   if (is_integer(to) && is_integer(from))
     op->unit = is_wide_integer(to) || is_wide_integer(from) ? BF_SIM_UNIT_NONE : BF_SIM_UNIT_INT;
   else if (to == BF_PTX_F32 && is_integer(from) && !is_wide_integer(from))
@@ -112,14 +117,19 @@ static bool is_past_l1(const bf_ptx_instruction *instruction) {
   return has_any(instruction, marks) || is_ordered(instruction);
 }
 
-/* Whether an instruction waits for all asynchronous copies of its thread. */
-static bool awaits_copies(const bf_ptx_instruction *instruction) {
+/* What an instruction has to do with asynchronous copies of its thread. */
+static void set_copies(const bf_ptx_instruction *instruction, bf_sim_op *op) {
   if (instruction->opcode != BF_PTX_OP_CP)
-    return false;
-  if (bf_ptx_has(instruction, "wait_all"))
-    return true;
-  return bf_ptx_has(instruction, "wait_group") && instruction->operands == 1 &&
-         instruction->operand[0].kind == BF_PTX_INTEGER && instruction->operand[0].bits == 0;
+    return;
+  op->ends_group = bf_ptx_has(instruction, "commit_group");
+  op->awaits_copies = bf_ptx_has(instruction, "wait_all");
+  if (bf_ptx_has(instruction, "wait_group") && instruction->operands == 1 &&
+      instruction->operand[0].kind == BF_PTX_INTEGER &&
+      instruction->operand[0].bits < BF_SIM_GROUPS) {
+    op->awaits_copies = true;
+    op->groups_left = (uint8_t)instruction->operand[0].bits;
+  }
+  op->is_copy = !op->ends_group && !op->awaits_copies && instruction->operands >= 2;
 }
 
 static void set_memory(const bf_sim_gpu *gpu, const bf_ptx_instruction *instruction,
@@ -132,7 +142,7 @@ static void set_memory(const bf_sim_gpu *gpu, const bf_ptx_instruction *instruct
   op->is_shared = bf_ptx_access_space(instruction) == BF_PTX_SPACE_SHARED;
   op->is_ordered = is_ordered(instruction);
   op->is_past_l1 = gpu->l1_marked && is_past_l1(instruction);
-  op->awaits_copies = awaits_copies(instruction);
+  set_copies(instruction, op);
   op->may_free_others = instruction->opcode == BF_PTX_OP_MBARRIER;
   if (gpu->merge && merged && op->is_shared && (merged->dropped || merged->leader)) {
     op->is_absorbed = true;
@@ -182,6 +192,8 @@ void bf_sim_unit_set(const bf_sim_gpu *gpu, const bf_emu_instruction *found, bf_
     break;
   case BF_PTX_WORK_ARITHMETIC:
     op->unit = (uint8_t)arithmetic_unit(type);
+    op->is_either = gpu->either_adds && op->unit == BF_SIM_UNIT_INT &&
+                    (instruction->opcode == BF_PTX_OP_ADD || instruction->opcode == BF_PTX_OP_SUB);
     break;
   case BF_PTX_WORK_MULTIPLY:
     op->unit = (uint8_t)arithmetic_unit(type);
@@ -219,6 +231,10 @@ void bf_sim_unit_set(const bf_sim_gpu *gpu, const bf_emu_instruction *found, bf_
     break;
   case BF_PTX_WORK_EXCHANGE:
     op->unit = BF_SIM_UNIT_MEMORY;
+    if (gpu->convert_integers && instruction->opcode == BF_PTX_OP_VOTE) {
+      op->unit = BF_SIM_UNIT_INT;
+      op->more_cycles = (uint16_t)(gpu->predicate_cycles - gpu->int_cycles);
+    }
     break;
   case BF_PTX_WORK_MEMORY:
     set_memory(gpu, instruction, found->merged, op);
