@@ -49,7 +49,7 @@ static int solve_all(findings *f, const settings *given, bf_diagnostic *diagnost
   for (size_t i = 0; i < f->count && !error; i++) {
     cli_progress progress;
     cli_block_bar bar = cli_block_bar_begin(NULL);
-    bf_search_watch watch = {cli_block_bar_tell, &bar, f->part[i].name};
+    bf_search_watch watch = {.tell = cli_block_bar_tell, .context = &bar, .step = f->part[i].name};
     bar.unit = NULL;
     options.progress_context = &progress;
     cli_progress_begin(&progress, options.time_limit_seconds);
