@@ -134,13 +134,12 @@ export class AccessView {
       this.files = files;
       const place = state.line ? `input.trace:${state.line}` : 'input.trace';
       const before = this.quick.json(['check', 'input.trace', ...machine], files);
-      const [plain, hashed, drawn, fixes] = await Promise.all([
+      const [plain, hashed, drawn] = await Promise.all([
         before,
         hash === 'none' ? before : this.quick.json(['check', 'input.trace', '--hash', hash, ...machine], files),
         this.side.json(['draw', place, ...(hash === 'none' ? [] : ['--hash', hash]), ...machine], files),
-        state.form === 'index' ? this.side.json(explainArguments(state)) : undefined,
       ]);
-      this.show(plain, hashed, drawn, fixes, hash);
+      this.show(plain, hashed, drawn, hash);
       this.problem.hidden = true;
       this.editor?.mark();
       this.result.classList.remove('stale');
@@ -152,9 +151,16 @@ export class AccessView {
       this.editor?.mark(error.line, error.column);
     }
     this.result.dataset.done = String(Number(this.result.dataset.done ?? 0) + 1);
+    await this.computeFix();
   }
 
-  show(before, after, drawn, fixes, hash) {
+  // The same as code, where it is an index; it comes behind the picture.
+  async computeFix() {
+    const isIndex = this.state.form === 'index' && this.problem.hidden;
+    this.showFix(isIndex ? await this.side.json(explainArguments(this.state)).catch(() => undefined) : undefined);
+  }
+
+  show(before, after, drawn, hash) {
     const hashed = hash !== 'none';
     const figure = (label, value, kind) => h('div', { class: `total ${kind ?? ''}` }, h('span', { class: 'value' }, value), h('span', { class: 'label' }, label));
     put(this.totals,
@@ -169,7 +175,6 @@ export class AccessView {
       h('button', { type: 'button', class: 'quiet', onclick: () => saveSvg(figures.at(-1).svg, 'access') }, 'SVG'),
       h('button', { type: 'button', class: 'quiet', onclick: () => savePng(figures.at(-1).svg, 'access') }, 'PNG'),
       h('button', { type: 'button', class: 'quiet', onclick: () => download('access.trace', this.files['input.trace']) }, 'Trace'));
-    this.showFix(fixes);
     this.showSites(before, after, hashed);
   }
 
