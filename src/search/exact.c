@@ -17,6 +17,7 @@ void bf_exact_offer(bf_exact *exact, const uint32_t *functional, uint64_t cost) 
   if (cost < atomic_load(&exact->best)) {
     memcpy(exact->functional, functional, sizeof exact->functional);
     atomic_store(&exact->best, cost);
+    atomic_store(&exact->improved, bf_seconds());
   }
   pthread_mutex_unlock(&exact->lock);
 }
@@ -58,12 +59,23 @@ static uint64_t race_lower(const race *r) {
   return lower;
 }
 
+/* The search over functionals is the faster one where it tries the last ones all at once; the
+ * workers of the other join it unless they are done in the first moments. */
+static void choose_search(const race *r) {
+  bf_exact *exact = r->exact;
+  if (!r->columns || !r->nulls || bf_seconds() - exact->started < 0.3 || atomic_load(&exact->leave))
+    return;
+  if (bf_columns_is_fast(r->columns))
+    atomic_store(&exact->leave, true);
+}
+
 /* Runs on the calling thread: reports progress, and stops the others when time is up. */
 static void watch(race *r) {
   const struct timespec pause = {.tv_nsec = 2000000};
   while (atomic_load(&r->working)) {
     nanosleep(&pause, NULL);
     r->exact->lower = race_lower(r);
+    choose_search(r);
     bf_exact_poll(r->exact);
   }
   atomic_store(&r->exact->stop, true);
@@ -93,6 +105,8 @@ static void run_racer(void *context, unsigned index) {
     bf_columns_work(r->columns);
   else if (r->nulls)
     bf_nulls_work(r->nulls);
+  if (atomic_load(&r->exact->leave) && !columns_first)
+    bf_columns_work(r->columns);
   atomic_fetch_sub(&r->working, 1);
 }
 
