@@ -680,6 +680,38 @@ static void stopping_gives_bounds(void **state) {
   bf_machine_free(machine);
 }
 
+/* Every method, and the ladder as a whole, ends in time with a hash and a bound that holds; the
+ * slack is for machines that do something else meanwhile. Without the limit, some take ten times as
+ * long. */
+static void time_limit_is_kept(void **state) {
+  (void)state;
+  const double limit = 0.4, slack = IS_SANITIZED ? 6 : 1.5;
+  bf_machine *machine = machine_with("hopper", 0, 0, 0);
+  bf_workload *workload = new_workload();
+  random_state = 31;
+  for (unsigned a = 0; a < 20000; a++) {
+    uint32_t word[32];
+    for (unsigned lane = 0; lane < 32; lane++)
+      word[lane] = random_below(1 << 12);
+    add_words(workload, BF_OP_LD, word, 32, 1);
+  }
+  for (bf_method method = BF_METHOD_EXACT; method <= BF_METHOD_GIVARGIS_LITERAL; method++) {
+    bf_solution solution =
+        solve(machine, workload,
+              (bf_solve_options){.method = method, .pairs = true, .time_limit_seconds = limit});
+    assert_true(solution.seconds < limit + slack);
+    assert_true(solution.hash != NULL);
+    bf_solution_clear(&solution);
+  }
+  bf_ladder ladder;
+  bf_solve_options options = {.struct_bytes = sizeof options, .time_limit_seconds = limit};
+  double started = bf_seconds();
+  assert_int_equal(bf_solve_ladder(machine, workload, &options, &ladder, NULL), BF_OK);
+  assert_true(bf_seconds() - started < limit + slack);
+  bf_workload_free(workload);
+  bf_machine_free(machine);
+}
+
 /* Lock loops and machines with other rules: the bound stays below what bf_memory_count says. */
 static void bounds_hold_for_locks(void **state) {
   (void)state;
@@ -763,6 +795,7 @@ int main(void) {
       cmocka_unit_test(class_sizes_of_table_1),
       cmocka_unit_test(padding_frees_a_column_read),
       cmocka_unit_test(stopping_gives_bounds),
+      cmocka_unit_test(time_limit_is_kept),
       cmocka_unit_test(bounds_hold_for_locks),
       cmocka_unit_test(published_transpose_parameters),
       cmocka_unit_test(ladder_recommends),
