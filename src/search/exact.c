@@ -74,7 +74,8 @@ static void watch(race *r) {
   const struct timespec pause = {.tv_nsec = 2000000};
   while (atomic_load(&r->working)) {
     nanosleep(&pause, NULL);
-    r->exact->lower = race_lower(r);
+    uint64_t lower = race_lower(r);
+    r->exact->lower = lower > r->exact->lower ? lower : r->exact->lower;
     choose_search(r);
     bf_exact_poll(r->exact);
   }
@@ -125,7 +126,8 @@ static int branch_and_bound(bf_exact *exact, bf_diagnostic *diagnostic) {
       r.workers = 2;
     atomic_store(&r.working, r.workers);
     bf_run_threads(r.workers + 2, run_racer, &r);
-    exact->lower = atomic_load(&exact->proven) ? atomic_load(&exact->best) : race_lower(&r);
+    uint64_t lower = atomic_load(&exact->proven) ? atomic_load(&exact->best) : race_lower(&r);
+    exact->lower = lower > exact->lower ? lower : exact->lower;
     if (atomic_load(&exact->out_of_memory) && !atomic_load(&exact->proven))
       error = bf_no_memory(diagnostic);
   }
@@ -189,6 +191,33 @@ static void seed_shifts(bf_exact *exact) {
     }
 }
 
+/* A first bound: what the functional that forces least forces. Left out where time ends before. */
+static void bound_root(bf_exact *exact) {
+  const bf_planes *planes = &exact->planes;
+  unsigned level = exact->fixed;
+  bf_levels levels;
+  uint64_t least = UINT64_MAX;
+  if (exact->m == level || !bf_levels_make(planes, level, &levels))
+    return;
+  for (unsigned j = 0; j < level; j++)
+    exact->kernel->split(planes, levels.blocks[j], j, 1u << j, levels.blocks[j + 1],
+                         levels.sizes[j + 1]);
+  uint64_t parent =
+      exact->kernel->passes(planes, levels.sizes[level], level, exact->m, levels.passes[level]);
+  for (uint32_t f = 1; f < 1u << (planes->dimension - level) && least > parent; f++) {
+    if (f % 64 == 0 && bf_exact_poll(exact)) {
+      least = parent;
+      break;
+    }
+    uint64_t bound =
+        exact->kernel->bound(planes, levels.blocks[level], levels.sizes[level], level, exact->m,
+                             f << level, levels.passes[level], parent, least);
+    least = bound < least ? bound : least;
+  }
+  bf_levels_free(&levels);
+  exact->lower = least == UINT64_MAX ? parent : least;
+}
+
 /* ---- General and row-preserving hashes ---- */
 
 /* Every word of the space its own bank: as many coordinates as banks have bits, or fewer. */
@@ -208,6 +237,7 @@ static int solve_space(bf_exact *exact, bf_found *found, bf_diagnostic *diagnost
     seed_identity(exact);
     seed_shifts(exact);
     error = seed_terms(exact, diagnostic);
+    bound_root(exact);
     if (!error)
       error = bf_exact_local_search(exact, false, diagnostic);
     if (atomic_load(&exact->best) == 0)
