@@ -80,9 +80,11 @@ static void bench_kernels(const char *name, const bf_machine *machine,
   bf_problem_free(&problem);
 }
 
-static void bench_solve(const char *name, const bf_machine *machine, const bf_workload *workload) {
-  bf_solve_options options = {
-      .struct_bytes = sizeof options, .method = BF_METHOD_EXACT, .time_limit_seconds = 120};
+static void bench_solve(const char *name, const bf_machine *machine, const bf_workload *workload,
+                        double limit_seconds) {
+  bf_solve_options options = {.struct_bytes = sizeof options,
+                              .method = BF_METHOD_EXACT,
+                              .time_limit_seconds = limit_seconds};
   bf_solution solution;
   bf_problem problem;
   bf_diagnostic diagnostic;
@@ -101,27 +103,74 @@ static void bench_solve(const char *name, const bf_machine *machine, const bf_wo
   bf_solution_clear(&solution);
 }
 
-/* Accesses of random words: many shapes, as a histogram's trace has. */
-static bf_workload *random_workload(unsigned accesses) {
+/* Accesses of random words of that many address bits and bytes: many shapes, as a histogram's trace
+ * has. */
+static bf_workload *random_words(unsigned accesses, unsigned bits, uint8_t bytes) {
   bf_workload *workload;
   if (bf_workload_create(&workload) != BF_OK)
     exit(2);
   for (unsigned a = 0; a < accesses; a++) {
-    bf_access access = {.op = BF_OP_LD, .width_bytes = 4, .mask = 0xffffffff, .count = 1};
+    bf_access access = {.op = BF_OP_LD, .width_bytes = bytes, .mask = 0xffffffff, .count = 1};
     for (unsigned lane = 0; lane < 32; lane++)
-      access.address[lane] = 4 * random_below(1 << 12);
+      access.address[lane] = bytes * random_below(1u << bits);
     if (bf_workload_add(workload, &access) != BF_OK)
       exit(2);
   }
   return workload;
 }
 
-int main(void) {
+static bf_workload *random_workload(unsigned accesses) { return random_words(accesses, 12, 4); }
+
+/* Strides 1 to last, or, with 0, a random order of 1024 words. */
+static bf_workload *ordered_words(unsigned last) {
+  bf_workload *workload;
+  uint32_t order[1024];
+  for (uint32_t i = 0; i < 1024; i++) {
+    uint32_t at = random_below(i + 1);
+    order[i] = order[at];
+    order[at] = i;
+  }
+  if (bf_workload_create(&workload) != BF_OK)
+    exit(2);
+  for (unsigned a = 0; a < (last ? last : 32); a++) {
+    bf_access access = {.op = BF_OP_LD, .width_bytes = 4, .mask = 0xffffffff, .count = 1};
+    for (uint32_t lane = 0; lane < 32; lane++)
+      access.address[lane] = 4 * (last ? (a + 1) * lane : order[32 * a + lane]);
+    if (bf_workload_add(workload, &access) != BF_OK)
+      exit(2);
+  }
+  return workload;
+}
+
+/* What takes long, with a limit: how far the bounds come, and whether the limit is kept. */
+static void bench_hard(const bf_machine *machine, double limit_seconds) {
+  const struct {
+    const char *name;
+    bf_workload *workload;
+  } hard[] = {
+      {"permutation1024", ordered_words(0)},       {"strides80", ordered_words(80)},
+      {"strides128", ordered_words(128)},          {"random40_11", random_words(40, 11, 4)},
+      {"random40_12", random_words(40, 12, 4)},    {"random64_16bytes", random_words(64, 10, 16)},
+      {"random20000", random_words(20000, 12, 4)},
+  };
+  for (size_t i = 0; i < sizeof hard / sizeof *hard; i++) {
+    bench_solve(hard[i].name, machine, hard[i].workload, limit_seconds);
+    bf_workload_free(hard[i].workload);
+  }
+}
+
+/* With an argument, only the hard ones, with that many seconds each. */
+int main(int count, char **argument) {
   bf_machine *machine;
   bf_diagnostic diagnostic;
   bf_workload *workload[NAMES];
   if (bf_machine_load("hopper", NULL, &machine, &diagnostic) != BF_OK)
     die(&diagnostic);
+  if (count > 1) {
+    bench_hard(machine, atof(argument[1]));
+    bf_machine_free(machine);
+    return 0;
+  }
   for (unsigned i = 0; i < NAMES; i++) {
     char path[256];
     snprintf(path, sizeof path, "tests/data/workloads/%s.trace", names[i]);
@@ -137,7 +186,7 @@ int main(void) {
     bf_workload_free(many);
   }
   for (unsigned i = 0; i < NAMES; i++) {
-    bench_solve(names[i], machine, workload[i]);
+    bench_solve(names[i], machine, workload[i], 120);
     bf_workload_free(workload[i]);
   }
   bf_machine_free(machine);

@@ -430,7 +430,7 @@ typedef struct bf_solve_options {
   bool pairs;                /* givargis, min-imbalance: choose among bit pairs too */
   bool all_candidates;       /* bit-vector: do not use the paper's candidate reduction */
   unsigned granule_bytes;    /* bytes that stay together: 4, 8 or 16; 0 = one word */
-  double time_limit_seconds; /* exact only; 0 = none */
+  double time_limit_seconds; /* 0 = none */
   unsigned threads;          /* 0 = one per core; the exact search has at least two */
   bf_progress progress;      /* may be NULL */
   void *progress_context;

@@ -27,7 +27,7 @@ static const cli_option options[] = {
     {"granule", CLI_TEXT, offsetof(settings, granule), "BYTES", "4 8 16",
      "bytes that must stay together (default 4; in the ladder, the widest access)"},
     {"time-limit", CLI_TEXT, offsetof(settings, time_limit), "SECONDS", NULL,
-     "exact: stop after this long with the best so far (default 10; 0 = no limit)"},
+     "stop after this long with the best so far (default 10; 0 = no limit)"},
     {"all-candidates", CLI_FLAG, offsetof(settings, all_candidates), NULL, NULL,
      "bit-vector: try every candidate, also where strides rule them out"},
     {"threads", CLI_NUMBER, offsetof(settings, threads), "N", NULL,

@@ -10,9 +10,11 @@
  * levels are simply i = fixed, fixed+1, ... In both, the sum of two functionals of a hash belongs
  * to its space, so a candidate whose sum with a chosen one is not alive is dropped. */
 #include "search/exact.h"
+#include "search/pencil.h"
 
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 typedef struct first_choice {
   uint64_t bound;
@@ -24,13 +26,24 @@ struct bf_columns {
   bf_exact *exact;
   bf_coordinates coordinates; /* permuted: the avoided ones last */
   bf_planes planes;
-  unsigned d, k;       /* free coordinates and functionals to choose */
-  uint32_t *candidate; /* alive functionals, ascending, over free coordinates */
+  bf_pencil_plan *pencils; /* NULL where the problem does not fit them */
+  unsigned d, k;           /* free coordinates and functionals to choose */
+  uint32_t *candidate;     /* alive functionals, ascending, over free coordinates */
   uint32_t candidates;
   uint8_t *alive;       /* [2^d]: bound below the best cost at the start */
   first_choice *choice; /* lowest bound first */
   uint32_t choices;
   atomic_uint next, finished;
+  /* Targets: that no hash costs less than target is proven first where the whole proof takes too
+   * long, then with a higher one, and so on. */
+  pthread_mutex_t lock;         /* of the change of targets */
+  atomic_uint_fast64_t target;  /* UINT64_MAX: the best cost itself */
+  atomic_uint_fast64_t reached; /* the highest target that is proven */
+  atomic_uint round;            /* of targets */
+  atomic_bool again;            /* the first round takes too long */
+  double started;
+  unsigned stage;
+  atomic_uint workers, waiting;
 };
 
 /* Buffers of one worker: what each level has split and which candidates it left. */
@@ -40,7 +53,21 @@ typedef struct worker {
   uint32_t *candidate[BF_MAX_FUNCTIONALS + 1];
   uint8_t *alive[BF_MAX_FUNCTIONALS + 1];
   uint32_t chosen[BF_MAX_FUNCTIONALS]; /* free functionals over free coordinates */
+  bf_pencil *pencil;                   /* NULL: none */
+  uint32_t *alive_ends;                /* numbers of the functionals that live in the pencil */
 } worker;
+
+/* Costs from here on are not looked for. */
+static uint64_t limit(const bf_columns *c) {
+  uint64_t best = atomic_load_explicit(&c->exact->best, memory_order_relaxed);
+  uint64_t target = atomic_load_explicit(&c->target, memory_order_relaxed);
+  return best < target ? best : target;
+}
+
+/* The search must end, or start again with another target. */
+static bool halted(const bf_columns *c) {
+  return bf_exact_stopped(c->exact) || atomic_load(&c->again);
+}
 
 static unsigned lead_of(uint32_t f) { return 31 - (unsigned)__builtin_clz(f); }
 
@@ -49,6 +76,8 @@ static uint32_t full(const bf_columns *c, uint32_t f) { return f << c->exact->fi
 
 static void free_worker(worker *w) {
   bf_levels_free(&w->levels);
+  bf_pencil_free(w->pencil);
+  free(w->alive_ends);
   for (unsigned level = 1; level <= BF_MAX_FUNCTIONALS; level++) {
     free(w->candidate[level]);
     free(w->alive[level]);
@@ -67,6 +96,14 @@ static worker *new_worker(bf_columns *c) {
     w->candidate[level] = malloc(((size_t)c->candidates + 1) * sizeof(uint32_t));
     w->alive[level] = calloc((size_t)1 << c->d, 1);
     if (!w->candidate[level] || !w->alive[level]) {
+      free_worker(w);
+      return NULL;
+    }
+  }
+  if (c->pencils) {
+    w->pencil = bf_pencil_new(c->pencils, c->d - (c->k - 2));
+    w->alive_ends = malloc(sizeof(uint32_t) << (c->d - (c->k - 2)));
+    if (!w->pencil || !w->alive_ends) {
       free_worker(w);
       return NULL;
     }
@@ -97,7 +134,7 @@ static uint64_t bound_at(const worker *w, unsigned level, uint32_t f, uint64_t p
   unsigned depth = c->exact->fixed + level;
   return c->exact->kernel->bound(&c->planes, w->levels.blocks[depth], w->levels.sizes[depth], depth,
                                  c->exact->m, full(c, f), w->levels.passes[depth], parent,
-                                 atomic_load(&c->exact->best));
+                                 limit(c));
 }
 
 /* Hands over the chosen functionals, in the coordinates of the shared problem. */
@@ -117,6 +154,90 @@ static void offer(worker *w, uint64_t cost) {
   bf_exact_offer(exact, functional, cost);
 }
 
+/* ---- The last two functionals ---- */
+
+/* The cost of the node's functionals with two more. */
+static void try_plane(worker *w, unsigned level, uint32_t f, uint32_t g) {
+  const bf_columns *c = w->columns;
+  uint32_t functional[BF_MAX_FUNCTIONALS] = {0};
+  w->chosen[level] = f;
+  w->chosen[level + 1] = g;
+  for (unsigned j = 0; j < c->exact->m; j++)
+    functional[j] = j < c->exact->fixed ? 1u << j : full(c, w->chosen[j - c->exact->fixed]);
+  uint64_t cost = c->exact->kernel->cost(&c->planes, functional, c->exact->m);
+  if (cost < limit(c))
+    offer(w, cost);
+}
+
+/* Planes that are worth trying one by one; more are tried all at once. */
+enum { FEW_PLANES = 3 };
+
+/* What try_planes works on: functionals are numbers whose bits are spread over positions. */
+typedef struct pencil_node {
+  unsigned level;
+  uint32_t positions;
+  uint64_t parent; /* what the functionals chosen so far force */
+  uint32_t count;  /* of alive_ends */
+} pencil_node;
+
+/* All planes with functional f: the cost of every last functional. */
+static void try_all_with(worker *w, const pencil_node *node, uint32_t f) {
+  const bf_columns *c = w->columns;
+  uint32_t own = (uint32_t)bf_gf2_scatter(f, node->positions);
+  unsigned lead = lead_of(f), depth = c->exact->fixed + node->level + 1;
+  uint64_t parent = descend(w, node->level, own);
+  if (parent >= limit(c))
+    return;
+  uint32_t rest = node->positions & ~(1u << lead_of(own));
+  uint32_t end = 1u << (w->pencil->width - 1);
+  bf_pencil_end(c->exact->kernel, w->pencil, &w->levels, depth, lead, 1u << lead,
+                limit(c) - parent);
+  for (uint32_t t = 1u << lead; t < end; t++)
+    if (w->pencil->ends[t / 64] >> t % 64 & 1)
+      try_plane(w, node->level, own, (uint32_t)bf_gf2_scatter(t, rest));
+}
+
+/* The planes of functional number i of those alive and later ones: one by one if they are few. */
+static void try_planes_of(worker *w, const pencil_node *node, uint32_t i) {
+  const bf_columns *c = w->columns;
+  uint32_t f = w->alive_ends[i], few[FEW_PLANES + 1];
+  unsigned found =
+      c->exact->kernel->planes(w->pencil, f, w->alive_ends + i + 1, node->count - i - 1,
+                               limit(c) - node->parent, FEW_PLANES + 1, few);
+  if (found > FEW_PLANES) {
+    try_all_with(w, node, f);
+    return;
+  }
+  for (uint32_t j = 0; j < found; j++)
+    try_plane(w, node->level, (uint32_t)bf_gf2_scatter(f, node->positions),
+              (uint32_t)bf_gf2_scatter(few[j], node->positions));
+}
+
+/* Tries all planes over the functionals chosen up to `level`, which force parent: those of
+ * functionals that lead above all chosen ones and are 0 at their leads. */
+static void try_planes(worker *w, unsigned level, uint64_t parent) {
+  const bf_columns *c = w->columns;
+  bf_pencil *pencil = w->pencil;
+  pencil_node node = {.level = level, .parent = parent};
+  uint32_t leads = 0;
+  for (unsigned j = 0; j < level; j++)
+    leads |= 1u << lead_of(w->chosen[j]);
+  node.positions = (uint32_t)bf_gf2_low_bits(c->d) & ~leads;
+  uint32_t below_lead = level ? (1u << lead_of(w->chosen[level - 1])) - 1 : 0;
+  uint32_t first = 1u << __builtin_popcount(node.positions & below_lead);
+  bf_pencil_fill(c->exact->kernel, pencil, &w->levels, c->exact->fixed + level, leads, first);
+  if (pencil->out_of_memory) {
+    atomic_store(&c->exact->out_of_memory, true);
+    atomic_store(&c->exact->stop, true);
+    return;
+  }
+  for (uint32_t t = first; t < 1u << pencil->width; t++)
+    if (parent + pencil->sum[bf_pencil_at(t)] < limit(c))
+      w->alive_ends[node.count++] = t;
+  for (uint32_t i = 0; i < node.count && parent < limit(c) && !halted(c); i++)
+    try_planes_of(w, &node, i);
+}
+
 /* ---- General search ---- */
 
 static void explore(worker *w, unsigned level, uint32_t count);
@@ -129,10 +250,14 @@ static void take(worker *w, unsigned level, uint32_t i, uint32_t count) {
   unsigned lead = lead_of(g);
   bool last = level + 2 == c->k;
   uint64_t parent = descend(w, level, g);
-  if (parent >= atomic_load(&c->exact->best))
+  if (parent >= limit(c))
     return;
   if (c->k == 1) {
     offer(w, parent);
+    return;
+  }
+  if (w->pencil && level + 3 == c->k) {
+    try_planes(w, level + 1, parent);
     return;
   }
   for (uint32_t x = i + 1; x < count; x++) {
@@ -140,7 +265,7 @@ static void take(worker *w, unsigned level, uint32_t i, uint32_t count) {
     if (lead_of(f) <= lead || (f >> lead & 1) || !w->alive[level][f ^ g])
       continue;
     uint64_t bound = bound_at(w, level + 1, f, parent);
-    if (bound >= atomic_load(&c->exact->best))
+    if (bound >= limit(c))
       continue;
     if (last) {
       w->chosen[level + 1] = f;
@@ -160,7 +285,7 @@ static void take(worker *w, unsigned level, uint32_t i, uint32_t count) {
 
 static void explore(worker *w, unsigned level, uint32_t count) {
   const bf_columns *c = w->columns;
-  for (uint32_t i = 0; i < count && !bf_exact_stopped(c->exact); i++) {
+  for (uint32_t i = 0; i < count && !halted(c); i++) {
     if (lead_of(w->candidate[level][i]) > c->d - c->k + level)
       return;
     take(w, level, i, count);
@@ -187,12 +312,12 @@ static void explore_rows(worker *w, unsigned level, uint64_t parent) {
   bool last = level + 1 == c->k || level + 1 >= BF_MAX_FUNCTIONALS;
   for (uint32_t high = 0; high < 1u << (c->d - c->k); high++) {
     uint32_t f = 1u << level | high << c->k;
-    if (high % 64 == 0 && bf_exact_stopped(c->exact))
+    if (high % 64 == 0 && halted(c))
       return;
     if (!sums_alive(w, level, f))
       continue;
     uint64_t bound = bound_at(w, level, f, parent);
-    if (bound >= atomic_load(&c->exact->best))
+    if (bound >= limit(c))
       continue;
     if (last) {
       w->chosen[level] = f;
@@ -205,7 +330,7 @@ static void explore_rows(worker *w, unsigned level, uint64_t parent) {
 
 static void take_row(worker *w, uint32_t f) {
   uint64_t bound = descend(w, 0, f);
-  if (bound >= atomic_load(&w->columns->exact->best))
+  if (bound >= limit(w->columns))
     return;
   if (w->columns->k == 1)
     offer(w, bound);
@@ -259,7 +384,7 @@ static void list_candidates(bf_columns *c, worker *root, bool choices) {
     if (f % 64 == 0 && bf_exact_poll(c->exact))
       return;
     uint64_t bound = bound_at(root, 0, f, parent);
-    c->alive[f] = bound < atomic_load(&c->exact->best);
+    c->alive[f] = bound < limit(c);
     if (!c->alive[f])
       continue;
     bool first = c->exact->row ? (f & bf_gf2_low_bits(c->k)) == 1 : lead_of(f) <= c->d - c->k;
@@ -289,7 +414,11 @@ static int prepare(bf_columns *c, bf_diagnostic *diagnostic) {
       permute(c, choose_avoided(c->alive, c->candidate, c->d, c->k));
   }
   qsort(c->choice, c->choices, sizeof *c->choice, compare_choices);
-  return BF_OK;
+  if (c->exact->row || c->k < 3 || c->d - (c->k - 2) > BF_PENCIL_MAX_WIDTH)
+    return BF_OK;
+  int error = bf_pencil_plan_make(c->exact->problem, &c->coordinates, c->exact->fixed, &c->planes,
+                                  &c->pencils, diagnostic);
+  return error == BF_UNSUPPORTED ? BF_OK : error;
 }
 
 int bf_columns_prepare(bf_exact *exact, bf_columns **out, bf_diagnostic *diagnostic) {
@@ -298,6 +427,9 @@ int bf_columns_prepare(bf_exact *exact, bf_columns **out, bf_diagnostic *diagnos
   if (!c)
     return bf_no_memory(diagnostic);
   c->exact = exact;
+  c->started = bf_seconds();
+  atomic_init(&c->target, UINT64_MAX);
+  pthread_mutex_init(&c->lock, NULL);
   c->d = exact->coordinates.dimension - exact->fixed;
   c->k = exact->m - exact->fixed;
   int error = prepare(c, diagnostic);
@@ -309,46 +441,116 @@ int bf_columns_prepare(bf_exact *exact, bf_columns **out, bf_diagnostic *diagnos
   return BF_OK;
 }
 
-void bf_columns_work(bf_columns *c) {
-  worker *w = new_worker(c);
-  if (!w) {
-    atomic_store(&c->exact->out_of_memory, true);
-    return;
+/* Whether the round under way cannot end in time: seen once a second is over. */
+static bool takes_too_long(const bf_columns *c) {
+  double now = bf_seconds(), spent = now - c->started, deadline = c->exact->deadline;
+  if (atomic_load(&c->round) > 0 || deadline == 0 || spent < 1 || c->choices == 0)
+    return false;
+  double share = (double)(atomic_load(&c->finished) + 1) / (double)c->choices;
+  return spent / share - spent > 0.7 * (deadline - now);
+}
+
+/* Sets the next target and starts all choices again: from what the bounds of the choices say, in
+ * steps that halve what is left to the best cost. */
+static void next_round(bf_columns *c) {
+  uint64_t best = atomic_load(&c->exact->best), from = bf_columns_lower(c);
+  c->stage++;
+  uint64_t step = (best - from) / 2 + 1;
+  atomic_store(&c->target, from + step >= best || c->stage > 12 ? UINT64_MAX : from + step);
+  for (uint32_t i = 0; i < c->choices; i++)
+    atomic_store(&c->choice[i].done, false);
+  atomic_store(&c->finished, 0);
+  atomic_store(&c->next, 0);
+  atomic_store(&c->again, false);
+  atomic_fetch_add(&c->round, 1);
+}
+
+/* Ends a round whose choices are all done: with proof, or with the next target. */
+static void end_round(bf_columns *c, unsigned round) {
+  pthread_mutex_lock(&c->lock);
+  if (atomic_load(&c->round) == round && !atomic_load(&c->exact->stop)) {
+    uint64_t target = atomic_load(&c->target), best = atomic_load(&c->exact->best);
+    if (atomic_load(&c->again)) {
+      next_round(c);
+    } else if (target >= best) {
+      atomic_store(&c->exact->proven, true);
+      atomic_store(&c->exact->stop, true);
+    } else {
+      atomic_store(&c->reached, target);
+      next_round(c);
+    }
   }
+  pthread_mutex_unlock(&c->lock);
+}
+
+/* Takes one choice after another of a round. */
+static void work_on_round(worker *w) {
+  bf_columns *c = w->columns;
   for (;;) {
     uint32_t number = atomic_fetch_add(&c->next, 1);
-    if (number >= c->choices || atomic_load(&c->exact->stop))
-      break;
+    if (number >= c->choices || halted(c))
+      return;
     first_choice *choice = &c->choice[number];
-    if (choice->bound < atomic_load(&c->exact->best)) {
+    if (choice->bound < limit(c)) {
       if (c->exact->row)
         take_row(w, c->candidate[choice->index]);
       else
         take(w, 0, choice->index, c->candidates);
     }
-    if (atomic_load(&c->exact->stop))
-      break;
+    if (halted(c))
+      return;
     atomic_store(&choice->done, true);
     atomic_fetch_add(&c->finished, 1);
+    if (takes_too_long(c))
+      atomic_store(&c->again, true);
   }
-  if (atomic_load(&c->finished) == c->choices && !atomic_load(&c->exact->stop)) {
-    atomic_store(&c->exact->proven, true);
-    atomic_store(&c->exact->stop, true);
+}
+
+void bf_columns_aim(bf_columns *c, uint64_t target) { atomic_store(&c->target, target); }
+
+void bf_columns_work(bf_columns *c) {
+  const struct timespec pause = {.tv_nsec = 500000};
+  worker *w = new_worker(c);
+  if (!w) {
+    atomic_store(&c->exact->out_of_memory, true);
+    return;
   }
+  atomic_fetch_add(&c->workers, 1);
+  while (!bf_exact_stopped(c->exact)) {
+    unsigned round = atomic_load(&c->round);
+    work_on_round(w);
+    atomic_fetch_add(&c->waiting, 1);
+    while (atomic_load(&c->round) == round && !bf_exact_stopped(c->exact)) {
+      if (atomic_load(&c->waiting) == atomic_load(&c->workers))
+        end_round(c, round);
+      else
+        nanosleep(&pause, NULL);
+    }
+    atomic_fetch_sub(&c->waiting, 1);
+  }
+  atomic_fetch_sub(&c->workers, 1);
   free_worker(w);
 }
 
+bool bf_columns_is_fast(const bf_columns *c) { return c->pencils != NULL; }
+
 uint64_t bf_columns_lower(const bf_columns *c) {
-  uint64_t best = atomic_load(&c->exact->best);
+  uint64_t best = atomic_load(&c->exact->best), lower = limit(c);
+  uint64_t reached = atomic_load(&c->reached);
   for (uint32_t i = 0; i < c->choices; i++)
-    if (!atomic_load(&c->choice[i].done))
-      return c->choice[i].bound < best ? c->choice[i].bound : best;
-  return best;
+    if (!atomic_load(&c->choice[i].done)) {
+      lower = c->choice[i].bound < lower ? c->choice[i].bound : lower;
+      break;
+    }
+  lower = lower < reached ? reached : lower;
+  return lower < best ? lower : best;
 }
 
 void bf_columns_free(bf_columns *c) {
   if (!c)
     return;
+  pthread_mutex_destroy(&c->lock);
+  bf_pencil_plan_free(c->pencils);
   bf_planes_free(&c->planes);
   free(c->candidate);
   free(c->alive);

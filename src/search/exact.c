@@ -17,6 +17,7 @@ void bf_exact_offer(bf_exact *exact, const uint32_t *functional, uint64_t cost) 
   if (cost < atomic_load(&exact->best)) {
     memcpy(exact->functional, functional, sizeof exact->functional);
     atomic_store(&exact->best, cost);
+    atomic_store(&exact->improved, bf_seconds());
   }
   pthread_mutex_unlock(&exact->lock);
 }
@@ -58,12 +59,24 @@ static uint64_t race_lower(const race *r) {
   return lower;
 }
 
+/* The search over functionals is the faster one where it tries the last ones all at once; the
+ * workers of the other join it unless they are done in the first moments. */
+static void choose_search(const race *r) {
+  bf_exact *exact = r->exact;
+  if (!r->columns || !r->nulls || bf_seconds() - exact->started < 0.3 || atomic_load(&exact->leave))
+    return;
+  if (bf_columns_is_fast(r->columns))
+    atomic_store(&exact->leave, true);
+}
+
 /* Runs on the calling thread: reports progress, and stops the others when time is up. */
 static void watch(race *r) {
   const struct timespec pause = {.tv_nsec = 2000000};
   while (atomic_load(&r->working)) {
     nanosleep(&pause, NULL);
-    r->exact->lower = race_lower(r);
+    uint64_t lower = race_lower(r);
+    r->exact->lower = lower > r->exact->lower ? lower : r->exact->lower;
+    choose_search(r);
     bf_exact_poll(r->exact);
   }
   atomic_store(&r->exact->stop, true);
@@ -93,6 +106,8 @@ static void run_racer(void *context, unsigned index) {
     bf_columns_work(r->columns);
   else if (r->nulls)
     bf_nulls_work(r->nulls);
+  if (atomic_load(&r->exact->leave) && !columns_first)
+    bf_columns_work(r->columns);
   atomic_fetch_sub(&r->working, 1);
 }
 
@@ -111,7 +126,8 @@ static int branch_and_bound(bf_exact *exact, bf_diagnostic *diagnostic) {
       r.workers = 2;
     atomic_store(&r.working, r.workers);
     bf_run_threads(r.workers + 2, run_racer, &r);
-    exact->lower = atomic_load(&exact->proven) ? atomic_load(&exact->best) : race_lower(&r);
+    uint64_t lower = atomic_load(&exact->proven) ? atomic_load(&exact->best) : race_lower(&r);
+    exact->lower = lower > exact->lower ? lower : exact->lower;
     if (atomic_load(&exact->out_of_memory) && !atomic_load(&exact->proven))
       error = bf_no_memory(diagnostic);
   }
@@ -175,6 +191,33 @@ static void seed_shifts(bf_exact *exact) {
     }
 }
 
+/* A first bound: what the functional that forces least forces. Left out where time ends before. */
+static void bound_root(bf_exact *exact) {
+  const bf_planes *planes = &exact->planes;
+  unsigned level = exact->fixed;
+  bf_levels levels;
+  uint64_t least = UINT64_MAX;
+  if (exact->m == level || !bf_levels_make(planes, level, &levels))
+    return;
+  for (unsigned j = 0; j < level; j++)
+    exact->kernel->split(planes, levels.blocks[j], j, 1u << j, levels.blocks[j + 1],
+                         levels.sizes[j + 1]);
+  uint64_t parent =
+      exact->kernel->passes(planes, levels.sizes[level], level, exact->m, levels.passes[level]);
+  for (uint32_t f = 1; f < 1u << (planes->dimension - level) && least > parent; f++) {
+    if (f % 64 == 0 && bf_exact_poll(exact)) {
+      least = parent;
+      break;
+    }
+    uint64_t bound =
+        exact->kernel->bound(planes, levels.blocks[level], levels.sizes[level], level, exact->m,
+                             f << level, levels.passes[level], parent, least);
+    least = bound < least ? bound : least;
+  }
+  bf_levels_free(&levels);
+  exact->lower = least == UINT64_MAX ? parent : least;
+}
+
 /* ---- General and row-preserving hashes ---- */
 
 /* Every word of the space its own bank: as many coordinates as banks have bits, or fewer. */
@@ -194,6 +237,7 @@ static int solve_space(bf_exact *exact, bf_found *found, bf_diagnostic *diagnost
     seed_identity(exact);
     seed_shifts(exact);
     error = seed_terms(exact, diagnostic);
+    bound_root(exact);
     if (!error)
       error = bf_exact_local_search(exact, false, diagnostic);
     if (atomic_load(&exact->best) == 0)

@@ -23,6 +23,8 @@ typedef struct bf_exact {
   atomic_bool stop;                        /* asked to stop, or proven */
   atomic_bool proven;
   atomic_bool out_of_memory;
+  atomic_bool leave;       /* workers of the search over null spaces are to join the other */
+  _Atomic double improved; /* bf_seconds() of the last better hash */
   const bf_solve_options *options;
   double started, deadline; /* deadline 0: none */
   double reported;          /* when progress was last told; calling thread only */
@@ -45,8 +47,12 @@ int bf_exact_local_search(bf_exact *exact, bool until_stopped, bf_diagnostic *di
  * one until all are done or stop; lower says what is proven of the cost so far. */
 typedef struct bf_columns bf_columns;
 int bf_columns_prepare(bf_exact *exact, bf_columns **columns, bf_diagnostic *diagnostic);
+/* First to prove that nothing costs less than target; by itself it does so where time is short. */
+void bf_columns_aim(bf_columns *columns, uint64_t target);
 void bf_columns_work(bf_columns *columns);
 uint64_t bf_columns_lower(const bf_columns *columns);
+/* Whether it tries the last two functionals all at once (pencil.h). */
+bool bf_columns_is_fast(const bf_columns *columns);
 void bf_columns_free(bf_columns *columns);
 
 /* Branch and bound over the null space: the words that share word 0's bank. */

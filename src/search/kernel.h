@@ -44,6 +44,7 @@ typedef struct bf_levels {
 bool bf_levels_make(const bf_planes *planes, unsigned deepest, bf_levels *levels);
 void bf_levels_free(bf_levels *levels);
 
+struct bf_pencil;
 typedef struct bf_kernel {
   const char *name;
   /* Cost of a full hash of m functionals. */
@@ -60,6 +61,15 @@ typedef struct bf_kernel {
   uint64_t (*bound)(const bf_planes *planes, const uint32_t *blocks, const uint32_t *sizes,
                     unsigned level, unsigned m, uint32_t functional, const uint32_t *parent,
                     uint64_t parent_sum, uint64_t limit);
+  /* Adds the units of all functionals at a node of that level to a pencil (pencil.h). */
+  void (*pencil)(struct bf_pencil *pencil, const bf_levels *levels, unsigned level);
+  /* Of the planes of functional f and the later ones that lead above it, up to `most` whose units,
+   * or-ed, stay below; returns how many. */
+  unsigned (*planes)(const struct bf_pencil *pencil, uint32_t f, const uint32_t *others,
+                     uint32_t count, uint64_t below, unsigned most, uint32_t *found);
+  /* Which last functionals from `first` on cost less than `below` on top of the node. */
+  void (*ends)(struct bf_pencil *pencil, const bf_levels *levels, unsigned level, uint32_t first,
+               uint64_t below);
 } bf_kernel;
 
 extern const bf_kernel bf_kernel_scalar;

@@ -45,5 +45,7 @@ static inline uint64_t s_total(sum total) {
 
 #define KERNEL(name) avx2_##name
 #include "search/kernel_body.h"
+#include "search/pencil_body.h"
 
-const bf_kernel bf_kernel_avx2 = {"avx2", avx2_cost, avx2_split, avx2_passes, avx2_bound};
+const bf_kernel bf_kernel_avx2 = {"avx2",     avx2_cost,   avx2_split,  avx2_passes,
+                                  avx2_bound, avx2_pencil, avx2_planes, avx2_ends};

@@ -33,6 +33,7 @@ static inline uint64_t s_total(sum total) { return (uint64_t)_mm512_reduce_add_e
 
 #define KERNEL(name) avx512_##name
 #include "search/kernel_body.h"
+#include "search/pencil_body.h"
 
-const bf_kernel bf_kernel_avx512 = {"avx512", avx512_cost, avx512_split, avx512_passes,
-                                    avx512_bound};
+const bf_kernel bf_kernel_avx512 = {"avx512",     avx512_cost,   avx512_split,  avx512_passes,
+                                    avx512_bound, avx512_pencil, avx512_planes, avx512_ends};

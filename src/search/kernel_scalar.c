@@ -23,6 +23,7 @@ static inline uint64_t s_total(sum total) { return total; }
 
 #define KERNEL(name) scalar_##name
 #include "search/kernel_body.h"
+#include "search/pencil_body.h"
 
-const bf_kernel bf_kernel_scalar = {"scalar", scalar_cost, scalar_split, scalar_passes,
-                                    scalar_bound};
+const bf_kernel bf_kernel_scalar = {"scalar",     scalar_cost,   scalar_split,  scalar_passes,
+                                    scalar_bound, scalar_pencil, scalar_planes, scalar_ends};

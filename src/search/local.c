@@ -12,6 +12,9 @@ static const uint64_t usual_budget = 100000000;
 /* Starts to descend from: enough for small problems, where evaluations are too cheap to count. */
 static const unsigned usual_rounds = 400;
 
+/* The search beside the proofs ends when it has found nothing for so long. */
+static const double patience_seconds = 3;
+
 typedef struct local {
   bf_exact *exact;
   uint64_t random, spent, budget;
@@ -76,7 +79,10 @@ static candidates list_candidates(const local *self, unsigned index) {
 
 /* The bounded search runs on the calling thread and reports progress too. */
 static bool stopped(local *self) {
-  return self->budget == UINT64_MAX ? bf_exact_stopped(self->exact) : bf_exact_poll(self->exact);
+  if (self->budget != UINT64_MAX)
+    return bf_exact_poll(self->exact);
+  return bf_exact_stopped(self->exact) ||
+         bf_seconds() - atomic_load(&self->exact->improved) > patience_seconds;
 }
 
 /* Replaces functional `index` by the best; ties are broken at random to move on plateaus. */
@@ -165,7 +171,7 @@ static void search(local *self) {
     if (round > 0 && !perturb(self, round % 3 == 0))
       continue;
     descend(self);
-    if (atomic_load(&exact->best) == 0 || atomic_load(&exact->stop))
+    if (atomic_load(&exact->best) == 0 || atomic_load(&exact->stop) || stopped(self))
       return;
   }
 }

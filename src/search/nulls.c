@@ -279,13 +279,18 @@ static void reach(worker *w, const decisions *leaf) {
   w->found = true;
 }
 
+/* The search must end, or its workers are to join the other search. */
+static bool is_over(const bf_nulls *nulls) {
+  return atomic_load(&nulls->exact->stop) || atomic_load(&nulls->exact->leave);
+}
+
 static void explore(worker *w, unsigned depth, const decisions *node) {
   const bf_nulls *nulls = w->nulls;
   decisions leaf;
   unsigned pivot = 0, count = 0;
   choice alive[MAX_CHOICES];
   uint32_t trail = w->trail_length;
-  if (atomic_load(&nulls->exact->stop) || node->cost >= limit(w))
+  if (is_over(nulls) || node->cost >= limit(w))
     return;
   if (w->lightest && (node->xor_inputs >= w->most || w->nodes == 0))
     return;
@@ -461,14 +466,14 @@ void bf_nulls_work(bf_nulls *nulls) {
   }
   for (;;) {
     uint32_t number = atomic_fetch_add(&nulls->next, 1);
-    if (number >= nulls->count || atomic_load(&nulls->exact->stop))
+    if (number >= nulls->count || is_over(nulls))
       break;
     task *own = &nulls->tasks[number];
     if (own->start.cost < limit(w)) {
       replay(w, &own->start);
       explore(w, 0, &own->start);
     }
-    if (atomic_load(&nulls->exact->stop))
+    if (is_over(nulls))
       break;
     atomic_store(&own->done, true);
     atomic_fetch_add(&nulls->finished, 1);

@@ -282,8 +282,10 @@ static void exact_equals_brute_force(void **state) {
   }
 }
 
+typedef enum proof { BY_NULLS, BY_COLUMNS, BY_TARGETS } proof;
+
 /* One branch-and-bound by itself: the cost it proves. */
-static uint64_t prove_alone(const bf_problem *problem, bool row, bool by_columns) {
+static uint64_t prove_alone(const bf_problem *problem, bool row, proof by) {
   bf_solve_options options = {.method = BF_METHOD_EXACT};
   unsigned m = problem->geometry.bank_bits;
   bf_exact exact = {.problem = problem,
@@ -298,9 +300,11 @@ static uint64_t prove_alone(const bf_problem *problem, bool row, bool by_columns
   atomic_init(&exact.best, UINT64_MAX - 1);
   pthread_mutex_init(&exact.lock, NULL);
   assert_int_equal(bf_planes_build(problem, &exact.coordinates, &exact.planes, NULL), BF_OK);
-  if (by_columns) {
+  if (by != BY_NULLS) {
     bf_columns *columns;
     assert_int_equal(bf_columns_prepare(&exact, &columns, NULL), BF_OK);
+    if (by == BY_TARGETS)
+      bf_columns_aim(columns, 1);
     bf_columns_work(columns);
     bf_columns_free(columns);
   } else {
@@ -331,9 +335,34 @@ static void each_proof_alone_agrees(void **state) {
                                                     .class_ = row ? BF_CLASS_ROW : BF_CLASS_GENERAL,
                                                     .granule_bytes = granule});
     assert_true(solution.proven);
-    assert_int_equal(prove_alone(&problem, row, true), solution.conflicts_after);
-    assert_int_equal(prove_alone(&problem, row, false), solution.conflicts_after);
+    for (proof by = BY_NULLS; by <= BY_TARGETS; by++)
+      assert_int_equal(prove_alone(&problem, row, by), solution.conflicts_after);
     bf_solution_clear(&solution);
+    bf_problem_free(&problem);
+    bf_workload_free(workload);
+    bf_machine_free(machine);
+  }
+}
+
+/* Every proof against brute force, on thousands of small workloads. */
+static void proofs_equal_brute_force(void **state) {
+  (void)state;
+  random_state = 555;
+  for (unsigned round = 0; round < (IS_SANITIZED ? 200 : 2000); round++) {
+    unsigned bank_bits = round % 16 == 15 ? 3 : 2;
+    bf_machine *machine = machine_with("hopper", 1u << bank_bits, 8, 4 + round % 2);
+    bf_workload *workload = random_workload(machine, 1 + random_below(6), round % 3 == 1);
+    bf_problem problem;
+    assert_int_equal(bf_problem_build(machine, workload, 0, &problem, NULL), BF_OK);
+    brute b = {.machine = machine,
+               .workload = workload,
+               .geometry = bf_machine_geometry(machine),
+               .row = round % 5 == 4,
+               .best = UINT64_MAX};
+    uint64_t rows[BF_HASH_MAX_BANK_BITS];
+    try_rows(&b, rows, 0);
+    for (proof by = BY_NULLS; by <= BY_TARGETS; by++)
+      assert_int_equal(prove_alone(&problem, b.row, by), b.best);
     bf_problem_free(&problem);
     bf_workload_free(workload);
     bf_machine_free(machine);
@@ -651,6 +680,38 @@ static void stopping_gives_bounds(void **state) {
   bf_machine_free(machine);
 }
 
+/* Every method, and the ladder as a whole, ends in time with a hash and a bound that holds; the
+ * slack is for machines that do something else meanwhile. Without the limit, some take ten times as
+ * long. */
+static void time_limit_is_kept(void **state) {
+  (void)state;
+  const double limit = 0.4, slack = IS_SANITIZED ? 6 : 1.5;
+  bf_machine *machine = machine_with("hopper", 0, 0, 0);
+  bf_workload *workload = new_workload();
+  random_state = 31;
+  for (unsigned a = 0; a < 20000; a++) {
+    uint32_t word[32];
+    for (unsigned lane = 0; lane < 32; lane++)
+      word[lane] = random_below(1 << 12);
+    add_words(workload, BF_OP_LD, word, 32, 1);
+  }
+  for (bf_method method = BF_METHOD_EXACT; method <= BF_METHOD_GIVARGIS_LITERAL; method++) {
+    bf_solution solution =
+        solve(machine, workload,
+              (bf_solve_options){.method = method, .pairs = true, .time_limit_seconds = limit});
+    assert_true(solution.seconds < limit + slack);
+    assert_true(solution.hash != NULL);
+    bf_solution_clear(&solution);
+  }
+  bf_ladder ladder;
+  bf_solve_options options = {.struct_bytes = sizeof options, .time_limit_seconds = limit};
+  double started = bf_seconds();
+  assert_int_equal(bf_solve_ladder(machine, workload, &options, &ladder, NULL), BF_OK);
+  assert_true(bf_seconds() - started < limit + slack);
+  bf_workload_free(workload);
+  bf_machine_free(machine);
+}
+
 /* Lock loops and machines with other rules: the bound stays below what bf_memory_count says. */
 static void bounds_hold_for_locks(void **state) {
   (void)state;
@@ -722,6 +783,7 @@ int main(void) {
       cmocka_unit_test(bounds_hold),
       cmocka_unit_test(exact_equals_brute_force),
       cmocka_unit_test(each_proof_alone_agrees),
+      cmocka_unit_test(proofs_equal_brute_force),
       cmocka_unit_test(small_classes_equal_brute_force),
       cmocka_unit_test(workloads_reach_their_optimum),
       cmocka_unit_test(bit_vector_leaves_what_is_known),
@@ -733,6 +795,7 @@ int main(void) {
       cmocka_unit_test(class_sizes_of_table_1),
       cmocka_unit_test(padding_frees_a_column_read),
       cmocka_unit_test(stopping_gives_bounds),
+      cmocka_unit_test(time_limit_is_kept),
       cmocka_unit_test(bounds_hold_for_locks),
       cmocka_unit_test(published_transpose_parameters),
       cmocka_unit_test(ladder_recommends),
