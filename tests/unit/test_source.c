@@ -194,6 +194,31 @@ static void test_types(void **state) {
   assert_int_equal(bf_source_type_bytes(""), 0);
 }
 
+/* Types by other names, and pointers into memory whose size the launch gives. */
+static void test_carved(void **state) {
+  (void)state;
+  static const char text[] =
+      "using real = double; typedef unsigned short tiny; extern __shared__ float all[];\n"
+      "template <typename T, int N> __global__ void k(int n) {\n"
+      "  T *a = (T *)all; const real *b = (real *)&a[n], *c = b + n; tiny *d = d0; int *e = 0;\n"
+      "  { tiny *f = (tiny *)(c + 2); f[1] = b[0]; } }\n";
+  static const char *const names[] = {"a", "b", "c", "f"};
+  static const unsigned bytes[] = {4, 8, 8, 2};
+  bf_source *source = read_string(text);
+  bf_source_array list[8];
+  size_t function = 0, count;
+  while (!bf_source_is(source, function, "k"))
+    function++;
+  assert_int_equal(bf_source_carved(source, function, "all", list, 8, &count), BF_OK);
+  assert_int_equal(count, 4);
+  for (size_t i = 0; i < count; i++) {
+    assert_string_equal(list[i].name, names[i]);
+    assert_int_equal(bf_source_element_bytes(source, &list[i], "k<float, 3>"), bytes[i]);
+  }
+  assert_true(list[3].scope_end < list[0].scope_end);
+  bf_source_free(source);
+}
+
 /* The problem with the uses of the first array, and how many elements are found. */
 static void assert_uses(const char *body, size_t count, const char *problem) {
   bf_text text = {0};
@@ -221,7 +246,10 @@ static void test_uses(void **state) {
   assert_uses("f(&s[0][1]);", 0, "the address of an element is taken in line 3");
   assert_uses("p = &s[0][1];", 0, "the address of an element is taken in line 3");
   assert_uses("f(s);", 0, "it is used as a pointer in line 3");
-  assert_uses("f(s[1]);", 0, "it is used with fewer subscripts in line 3");
+  assert_uses("f(s[1]);", 1, "");
+  assert_uses("reinterpret_cast<int4 *>(&s[0][4])[0] = x; y = *(int4 *)&s[1][4];", 2, "");
+  assert_uses("reinterpret_cast<int4 *>(&s[0][4])[1] = x;", 0,
+              "the address of an element is taken in line 3");
   assert_uses("int s = 2;", 0, "its name is declared again in line 3");
   assert_uses("#define AT(x) s[0][x]", 0, "a directive names it in line 3");
   assert_uses("s[0][\n#if 1\n1\n#endif\n];", 0, "a directive stands in a subscript in line 3");
@@ -255,8 +283,8 @@ int main(void) {
       cmocka_unit_test(test_words),        cmocka_unit_test(test_lines),
       cmocka_unit_test(test_refused),      cmocka_unit_test(test_huge),
       cmocka_unit_test(test_declarations), cmocka_unit_test(test_values),
-      cmocka_unit_test(test_types),        cmocka_unit_test(test_uses),
-      cmocka_unit_test(test_expressions),
+      cmocka_unit_test(test_types),        cmocka_unit_test(test_carved),
+      cmocka_unit_test(test_uses),         cmocka_unit_test(test_expressions),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
