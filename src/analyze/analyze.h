@@ -152,8 +152,8 @@ int bf_analyze_assuming(const bf_ptx_module *module, const bf_ptx_function *kern
 /* Sites of which an access lies outside shared memory: a block of that shape is not what the kernel
  * is launched with. */
 uint32_t bf_analysis_strays(const bf_analysis *analysis);
-/* Bytes of shared memory that the block stores to. */
-uint64_t bf_analysis_stored_bytes(const bf_analysis *analysis);
+/* Bytes of shared memory that the block does not store to. BF_OK or BF_NO_MEMORY. */
+int bf_analysis_open_bytes(const bf_analysis *analysis, uint64_t *bytes);
 
 /* ---- Matrices ---- */
 

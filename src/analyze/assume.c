@@ -41,10 +41,12 @@ uint32_t bf_analysis_strays(const bf_analysis *analysis) {
   return count;
 }
 
-uint64_t bf_analysis_stored_bytes(const bf_analysis *analysis) {
-  uint64_t count = 0;
+int bf_analysis_open_bytes(const bf_analysis *analysis, uint64_t *bytes) {
   uint8_t *is_stored = calloc(1, analysis->shared_bytes + 1);
-  for (uint32_t i = 0; is_stored && i < analysis->sites; i++) {
+  *bytes = 0;
+  if (!is_stored)
+    return BF_NO_MEMORY;
+  for (uint32_t i = 0; i < analysis->sites; i++) {
     const bf_analyze_site *site = &analysis->site[i];
     bool stores = site->has_op && bf_op_side(site->op) == BF_SIDE_STORE && !site->offset_step_bytes;
     for (size_t k = 0; stores && k < site->accesses; k++)
@@ -54,10 +56,10 @@ uint64_t bf_analysis_stored_bytes(const bf_analysis *analysis) {
           is_stored[address + b] = 1;
       }
   }
-  for (uint64_t i = 0; is_stored && i < analysis->shared_bytes; i++)
-    count += is_stored[i];
+  for (uint64_t i = 0; i < analysis->shared_bytes; i++)
+    *bytes += !is_stored[i];
   free(is_stored);
-  return count;
+  return BF_OK;
 }
 
 /* Whether something is said of a site's addresses that can be. */

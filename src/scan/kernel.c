@@ -192,7 +192,8 @@ static int look_in_block(const looking *work, const bf_ptx_function *kernel,
       !(own->rests_on = foundation(&work->found->arena, analysis, shapes->from[which], own)))
     error = bf_no_memory(diagnostic);
   fit->strays = bf_analysis_strays(analysis);
-  fit->open_bytes = analysis->shared_bytes - bf_analysis_stored_bytes(analysis);
+  if (!error && bf_analysis_open_bytes(analysis, &fit->open_bytes))
+    error = bf_no_memory(diagnostic);
   bf_analysis_free(analysis);
   return error;
 }

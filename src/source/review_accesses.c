@@ -129,16 +129,22 @@ static int analyze_launch(bf_review *review, size_t number, const bf_launched *l
 }
 
 /* Of likely shapes the one in which accesses stay in their arrays and most of these is written. */
-static void choose_likely(const bf_ptx_module *module, const bf_ptx_function *kernel,
-                          const bf_likely *likely, uint32_t block[3]) {
-  uint64_t least = UINT64_MAX;
+static int choose_likely(const bf_ptx_module *module, const bf_ptx_function *kernel,
+                         const bf_likely *likely, uint32_t block[3], bf_diagnostic *diagnostic) {
+  uint64_t least = UINT64_MAX, open;
   for (unsigned i = 0; i < likely->count && least; i++) {
     bf_analyze_options options = {.accesses_only = true, .most_steps = LIKELY_STEPS};
     bf_analysis *analysis;
     memcpy(options.block, likely->block[i], sizeof options.block);
-    if (bf_analyze_assuming(module, kernel, &options, &analysis, NULL) != BF_OK)
+    int error = bf_analyze_assuming(module, kernel, &options, &analysis, diagnostic);
+    if (!error)
+      error = bf_analysis_open_bytes(analysis, &open);
+    if (error == BF_NO_MEMORY) {
+      bf_analysis_free(analysis);
+      return bf_no_memory(diagnostic);
+    }
+    if (error)
       continue;
-    uint64_t open = analysis->shared_bytes - bf_analysis_stored_bytes(analysis);
     open += (uint64_t)bf_analysis_strays(analysis) << 32;
     bf_analysis_free(analysis);
     if (open >= least)
@@ -148,25 +154,27 @@ static void choose_likely(const bf_ptx_module *module, const bf_ptx_function *ke
   }
   if (least == UINT64_MAX)
     memcpy(block, (const uint32_t[3]){32, 1, 1}, 3 * sizeof *block);
+  return BF_OK;
 }
 
 /* The shapes of the blocks of a kernel: what it requires, what is given, what launches in the
  * source have, or what is most likely. */
-static bf_launched shapes_of(const bf_review *review, const bf_source_launches *launches,
-                             size_t number, const uint32_t block[3]) {
+static int find_shapes(const bf_review *review, const bf_source_launches *launches, size_t number,
+                       const uint32_t block[3], bf_launched *own, bf_diagnostic *diagnostic) {
   const bf_ptx_function *kernel = review->names.kernel[number];
   const char *readable = review->array[review->first[number]].kernel_name;
   const char *file = review->source ? review->source->file : "";
-  bf_launched own = {.count = 1, .block = {{block[0], block[1], block[2]}}};
+  *own = (bf_launched){.count = 1, .block = {{block[0], block[1], block[2]}}};
   bf_likely likely;
-  if (block[0] || bf_ptx_required_block(kernel, own.block[0]))
-    return own;
+  if (block[0] || bf_ptx_required_block(kernel, own->block[0]))
+    return BF_OK;
   const bf_launched *launched = bf_source_launches_find(launches, file, readable);
-  if (launched)
-    return *launched;
+  if (launched) {
+    *own = *launched;
+    return BF_OK;
+  }
   bf_likely_find(kernel, &likely);
-  choose_likely(review->module, kernel, &likely, own.block[0]);
-  return own;
+  return choose_likely(review->module, kernel, &likely, own->block[0], diagnostic);
 }
 
 int bf_review_add_analysis(bf_review *review, const uint32_t block[3], bf_diagnostic *diagnostic) {
@@ -177,7 +185,8 @@ int bf_review_add_analysis(bf_review *review, const uint32_t block[3], bf_diagno
     size_t first = review->first[i];
     if (first == review->first[i + 1] || !review->array[first].is_asked)
       continue;
-    bf_launched own = shapes_of(review, launches, i, block);
+    bf_launched own;
+    error = find_shapes(review, launches, i, block, &own, diagnostic);
     for (unsigned k = 0; k < own.count && !error; k++) {
       error = analyze_launch(review, i, &own, k, diagnostic);
       if (error == BF_UNSUPPORTED) /* this kernel has no accesses that are known, others may */

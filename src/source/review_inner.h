@@ -8,6 +8,10 @@
  * for the accesses of all of them. */
 int bf_review_suggest_shared(const bf_review *review, const bf_review_array *array,
                              bf_suggestions *found, bf_diagnostic *diagnostic);
+/* The map that the text of a change means for another array with the same declaration; false where
+ * it cannot be written for both. */
+bool bf_review_adapt(const bf_index_map *map, const bf_shared_array *from,
+                     const bf_shared_array *to, bf_index_map *own);
 /* Whether what is done to an array (array->patched) suits another kernel with the same declaration:
  * it can be written for both, and leaves no more conflicts there than there are. */
 int bf_review_suits(const bf_review *review, const bf_review_array *array,

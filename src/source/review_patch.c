@@ -76,16 +76,36 @@ static int find_problem(const bf_review *review, bf_review_array *array,
   return BF_OK;
 }
 
-/* Says of all kernels that share the declaration of an array what became of it. */
-static void share_outcome(bf_review *review, const bf_review_array *array) {
+/* Says of all kernels that share the declaration of an array what became of it: a suggestion of
+ * that kind that was made for all of them takes the place of their own. */
+static int share_outcome(bf_review *review, const bf_review_array *array, bf_suggestion_kind kind,
+                         bf_diagnostic *diagnostic) {
+  const bf_suggestion made = array->patched;
+  bool is_patched = array->is_patched;
+  char problem[BF_REVIEW_MOST_REASON];
+  memcpy(problem, array->problem, sizeof problem);
+  const bf_shared_array shape = array->shared;
   for (size_t i = 0; i < review->arrays; i++) {
     bf_review_array *other = &review->array[i];
-    if (other == array || other->declared != array->declared)
+    if (other->declared != array->declared)
       continue;
-    other->is_patched = array->is_patched;
-    other->patched = array->patched;
-    memcpy(other->problem, array->problem, sizeof other->problem);
+    other->is_patched = is_patched;
+    memcpy(other->problem, problem, sizeof problem);
+    other->patched = made;
+    bool is_counted =
+        is_patched && bf_review_adapt(&made.map, &shape, &other->shared, &other->patched.map);
+    if (!is_counted || (other == array && made.keeps_merging))
+      continue;
+    BF_TRY(bf_suggest_count(review->machine, other->shared.workload, &other->patched.map,
+                            &other->patched.wavefronts, &other->patched.conflicts, diagnostic));
+    const bf_index_map *map = &other->patched.map;
+    if (map->row_elements && other != array)
+      other->patched.extra_bytes = other->shared.bytes / map->element_bytes / map->row_elements *
+                                   map->pad_elements * map->element_bytes;
+    if (other->suggestions.conflicts)
+      other->suggestions.of[kind] = other->patched;
   }
+  return BF_OK;
 }
 
 /* ---- The patch ---- */
@@ -127,7 +147,7 @@ static unsigned list_ways(const bf_suggestions *found, int kind, bf_suggestion_k
 static int patch_array(bf_review *review, bf_review_array *array, int kind,
                        bf_diagnostic *diagnostic) {
   char first[BF_REVIEW_MOST_REASON] = "";
-  bf_suggestion_kind way[2];
+  bf_suggestion_kind way[2], used = BF_SUGGEST_SWIZZLE;
   bf_suggestions found;
   if (!array->suggestions.conflicts || array->is_patched || array->problem[0])
     return BF_OK;
@@ -137,6 +157,7 @@ static int patch_array(bf_review *review, bf_review_array *array, int kind,
     const bf_suggestion *suggestion = &found.of[way[i]];
     if (!suggestion->exists)
       continue;
+    used = way[i];
     if (array->declared)
       BF_TRY(try_change(review, array, suggestion, diagnostic));
     else
@@ -147,9 +168,7 @@ static int patch_array(bf_review *review, bf_review_array *array, int kind,
   if (!array->is_patched)
     snprintf(array->problem, sizeof array->problem, "%s",
              first[0] ? first : "nothing is worth its cost in this way");
-  if (array->declared)
-    share_outcome(review, array);
-  return BF_OK;
+  return array->declared ? share_outcome(review, array, used, diagnostic) : BF_OK;
 }
 
 int bf_review_patch(bf_review *review, int kind, bf_diagnostic *diagnostic) {

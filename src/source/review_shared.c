@@ -28,10 +28,8 @@ static bool stays_inside(const bf_index_map *map, const bf_shared_array *array) 
   return !all || elements % (UINT64_C(1) << (64 - __builtin_clzll(all))) == 0;
 }
 
-/* The map that the text of a change means for another array with the same declaration; false where
- * it cannot be written for both. */
-static bool adapt(const bf_index_map *map, const bf_shared_array *from, const bf_shared_array *to,
-                  bf_index_map *own) {
+bool bf_review_adapt(const bf_index_map *map, const bf_shared_array *from,
+                     const bf_shared_array *to, bf_index_map *own) {
   *own = *map;
   if (has_same_shape(from, to))
     return true;
@@ -52,7 +50,7 @@ int bf_review_suits(const bf_review *review, const bf_review_array *array,
                     const bf_review_array *other, bool *is_fine, bf_diagnostic *diagnostic) {
   uint64_t wavefronts, before, after;
   bf_index_map own;
-  *is_fine = adapt(&array->patched.map, &array->shared, &other->shared, &own);
+  *is_fine = bf_review_adapt(&array->patched.map, &array->shared, &other->shared, &own);
   if (!*is_fine)
     return BF_OK;
   BF_TRY(bf_suggest_count(review->machine, other->shared.workload, NULL, &wavefronts, &before,
@@ -103,10 +101,14 @@ static int count_padding(const bf_review *review, const bf_review_array *array,
       unsigned bytes = bf_workload_get(other->shared.workload, k)->width_bytes;
       widest = bytes > widest ? bytes : widest;
     }
-    bool fits = adapt(map, &array->shared, &other->shared, &own) &&
+    bool fits = bf_review_adapt(map, &array->shared, &other->shared, &own) &&
                 (own.row_elements + own.pad_elements) * own.element_bytes % widest == 0;
-    if (!fits || bf_suggest_count(review->machine, other->shared.workload, &own, &wavefronts,
-                                  &conflicts, NULL) != BF_OK) {
+    int error = fits ? bf_suggest_count(review->machine, other->shared.workload, &own, &wavefronts,
+                                        &conflicts, diagnostic)
+                     : BF_BAD_INPUT;
+    if (error == BF_NO_MEMORY)
+      return error;
+    if (error) {
       *sum = UINT64_MAX;
       return BF_OK;
     }
