@@ -59,11 +59,14 @@ static bool read_macro(const reading *r, size_t name, size_t index, uint64_t *va
 
 /* Whether the statement that token index is in starts as that of a constant. */
 static bool is_constant(const bf_source *source, size_t index) {
-  enum { MOST_WORDS = 8 };
+  enum { MOST_WORDS = 256 };
   for (size_t i = index, words = 0; i-- > 0 && words < MOST_WORDS; words++) {
     if (bf_source_is(source, i, "const") || bf_source_is(source, i, "constexpr") ||
         bf_source_is(source, i, "enum"))
       return true;
+    if (bf_source_is(source, i, "{"))
+      return (i > 0 && bf_source_is(source, i - 1, "enum")) ||
+             (i > 1 && bf_source_is(source, i - 2, "enum"));
     if (bf_source_is(source, i, ";") || bf_source_is(source, i, "}"))
       return false;
   }

@@ -181,6 +181,27 @@ static void test_values(void **state) {
   }
 }
 
+/* Constants behind others of one declaration, and of one enum; what a function is given is none. */
+static void test_lists(void **state) {
+  (void)state;
+  static const char text[] =
+      "constexpr int A = 2, B = 8, C = A * B, D = C + 1; enum kinds { E = 3, F = 5 };\n"
+      "void f(const int g) { int h = 4; x[D] = x[F] + x[h]; }\n";
+  static const char *const names[] = {"D", "F", "h"};
+  static const uint64_t values[] = {17, 5, 0};
+  static const bf_source_array nowhere = {.function = SIZE_MAX};
+  bf_source *source = read_string(text);
+  for (unsigned i = 0; i < 3; i++) {
+    size_t last = source->tokens;
+    uint64_t value = 0;
+    while (!bf_source_is(source, --last, names[i]))
+      ;
+    assert_int_equal(bf_source_value(source, &nowhere, NULL, last, last + 1, &value), i < 2);
+    assert_int_equal(value, values[i]);
+  }
+  bf_source_free(source);
+}
+
 static void test_types(void **state) {
   (void)state;
   assert_int_equal(bf_source_type_bytes("float"), 4);
@@ -283,8 +304,9 @@ int main(void) {
       cmocka_unit_test(test_words),        cmocka_unit_test(test_lines),
       cmocka_unit_test(test_refused),      cmocka_unit_test(test_huge),
       cmocka_unit_test(test_declarations), cmocka_unit_test(test_values),
-      cmocka_unit_test(test_types),        cmocka_unit_test(test_carved),
-      cmocka_unit_test(test_uses),         cmocka_unit_test(test_expressions),
+      cmocka_unit_test(test_types),        cmocka_unit_test(test_lists),
+      cmocka_unit_test(test_carved),       cmocka_unit_test(test_uses),
+      cmocka_unit_test(test_expressions),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
