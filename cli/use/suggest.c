@@ -28,7 +28,8 @@ static const cli_option options[] = {
     {"trace", CLI_TEXT, offsetof(settings, trace), "FILE", NULL,
      "take the accesses from a trace that trace or exec wrote"},
     {"block", CLI_TEXT, offsetof(settings, block), "XxYxZ", NULL,
-     "without these three: threads of a block, for analysis without running"},
+     "without these three: threads of a block, for analysis without running (default: as "
+     "launched)"},
     {"kernel", CLI_TEXT, offsetof(settings, kernel), "KERNEL", NULL,
      "only the arrays of the kernel of that name"},
     {"source", CLI_TEXT, offsetof(settings, source), "FILE", NULL,
@@ -40,7 +41,7 @@ static const cli_option options[] = {
     {"patch", CLI_TEXT, offsetof(settings, patch), "FILE", NULL,
      "write a unified diff of all arrays that can be changed with certainty, for patch -p0"},
     {"by", CLI_TEXT, offsetof(settings, by), "WAY", "swizzle padding least",
-     "what the patch does (default swizzle)"},
+     "what the patch does (default least: what costs least, else the other)"},
     CLI_GATE(settings),
     {"check", CLI_FLAG, offsetof(settings, check), NULL, NULL,
      "compile and run the patched source and compare it with the original"},
@@ -86,9 +87,8 @@ static int read_module(running *r) {
 /* Reads the source, where it is known. */
 static int read_source(running *r) {
   const settings *s = r->settings;
-  const char *path = s->source                    ? s->source
-                     : bf_source_is_name(r->file) ? r->file
-                                                  : bf_review_named_source(r->module);
+  const char *given = bf_source_is_name(r->file) ? r->file : NULL;
+  const char *path = s->source ? s->source : bf_review_named_source(r->module, given);
   if (path)
     return bf_review_read_source(&r->review, path, r->diagnostic);
   return s->patch || s->check ? bf_fail_file(r->diagnostic, BF_BAD_INPUT, r->file,
@@ -100,12 +100,6 @@ static int read_source(running *r) {
 static int analyze(running *r) {
   uint32_t block[3] = {0, 1, 1};
   BF_TRY(cli_parse_size("block", r->settings->block, 1, block, r->diagnostic));
-  const char *kernel = block[0] ? NULL : bf_review_without_block(&r->review);
-  if (kernel)
-    return bf_fail(r->diagnostic, BF_BAD_INPUT,
-                   "--launch, --run, --trace or --block is needed: kernel '%s' does not say how "
-                   "many threads a block has",
-                   kernel);
   return bf_review_add_analysis(&r->review, block, r->diagnostic);
 }
 
@@ -124,7 +118,7 @@ static int read_accesses(running *r) {
 static int make_patch(running *r) {
   const settings *s = r->settings;
   bool by_padding = s->by && strcmp(s->by, "padding") == 0;
-  bool by_least = s->by && strcmp(s->by, "least") == 0;
+  bool by_least = !s->by || strcmp(s->by, "least") == 0;
   bf_text text = {0};
   BF_TRY(bf_review_patch(&r->review,
                          by_least     ? -1

@@ -100,6 +100,7 @@ typedef struct bf_analyze_site {
   uint32_t offset_step_bytes; /* an unknown offset is a multiple of this; 0: it is known */
   bool is_exact;              /* nothing is unknown: accesses are all there are, in order */
   bf_analyze_certainty certainty;
+  bool leaves_variable; /* an access lies outside of the variable that its address names */
   unsigned unknowns;
   const bf_analyze_unknown *unknown;
   size_t accesses; /* warp after warp within an execution, in the order of executions */
@@ -151,6 +152,8 @@ int bf_analyze_assuming(const bf_ptx_module *module, const bf_ptx_function *kern
 /* Sites of which an access lies outside shared memory: a block of that shape is not what the kernel
  * is launched with. */
 uint32_t bf_analysis_strays(const bf_analysis *analysis);
+/* Bytes of shared memory that the block does not store to. BF_OK or BF_NO_MEMORY. */
+int bf_analysis_open_bytes(const bf_analysis *analysis, uint64_t *bytes);
 
 /* ---- Matrices ---- */
 

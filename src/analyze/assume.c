@@ -22,6 +22,8 @@ static bool has_unknown(const bf_analyze_site *site, bf_analyze_unknown_kind kin
 /* Whether an access of a site lies outside shared memory. An offset that is not known may bring it
  * back. */
 static bool strays(const bf_analysis *analysis, const bf_analyze_site *site) {
+  if (site->leaves_variable)
+    return true;
   for (size_t i = 0; site->has_op && !site->offset_step_bytes && i < site->accesses; i++)
     for (uint32_t left = site->access[i].mask; left; left &= left - 1) {
       uint32_t address = site->access[i].address[__builtin_ctz(left)];
@@ -37,6 +39,27 @@ uint32_t bf_analysis_strays(const bf_analysis *analysis) {
   for (uint32_t i = 0; i < analysis->sites; i++)
     count += strays(analysis, &analysis->site[i]);
   return count;
+}
+
+int bf_analysis_open_bytes(const bf_analysis *analysis, uint64_t *bytes) {
+  uint8_t *is_stored = calloc(1, analysis->shared_bytes + 1);
+  *bytes = 0;
+  if (!is_stored)
+    return BF_NO_MEMORY;
+  for (uint32_t i = 0; i < analysis->sites; i++) {
+    const bf_analyze_site *site = &analysis->site[i];
+    bool stores = site->has_op && bf_op_side(site->op) == BF_SIDE_STORE && !site->offset_step_bytes;
+    for (size_t k = 0; stores && k < site->accesses; k++)
+      for (uint32_t left = site->access[k].mask; left; left &= left - 1) {
+        uint64_t address = site->access[k].address[__builtin_ctz(left)];
+        for (unsigned b = 0; b < site->width_bytes && address + b < analysis->shared_bytes; b++)
+          is_stored[address + b] = 1;
+      }
+  }
+  for (uint64_t i = 0; i < analysis->shared_bytes; i++)
+    *bytes += !is_stored[i];
+  free(is_stored);
+  return BF_OK;
 }
 
 /* Whether something is said of a site's addresses that can be. */

@@ -313,6 +313,8 @@ static void add_execution(builder *b, const bf_record *record) {
   }
   if (p.step_bytes)
     note_offset(b, &p);
+  else if (!bf_spread_fits(b->walk, record->address, lanes, record->place.mask, 1))
+    b->site->leaves_variable = true;
   add_warps(b, record, lanes, p.step_bytes != 0);
 }
 

@@ -151,11 +151,20 @@ static const char *foundation(bf_arena *arena, const bf_analysis *analysis, cons
   return bf_arena_copy(arena, text);
 }
 
-/* What a kernel does in blocks of one of its shapes. *strays: of how many instructions accesses lie
- * outside shared memory. */
+/* How well a shape of blocks fits a kernel. */
+typedef struct fitting {
+  uint32_t strays;     /* instructions with accesses outside of their arrays */
+  uint64_t open_bytes; /* of shared memory that the block does not write */
+} fitting;
+
+static bool is_likelier(const fitting *a, const fitting *b) {
+  return a->strays != b->strays ? a->strays < b->strays : a->open_bytes < b->open_bytes;
+}
+
+/* What a kernel does in blocks of one of its shapes, and how well that fits it. */
 static int look_in_block(const looking *work, const bf_ptx_function *kernel,
                          const bf_launched *shapes, unsigned which, bf_scan_kernel *own,
-                         uint32_t *strays, bf_diagnostic *diagnostic) {
+                         fitting *fit, bf_diagnostic *diagnostic) {
   bf_analyze_options options = {.accesses_only = true, .most_steps = MOST_STEPS};
   bf_analyze_given given = {0};
   bf_analysis *analysis = NULL;
@@ -182,7 +191,9 @@ static int look_in_block(const looking *work, const bf_ptx_function *kernel,
   if (!error &&
       !(own->rests_on = foundation(&work->found->arena, analysis, shapes->from[which], own)))
     error = bf_no_memory(diagnostic);
-  *strays = bf_analysis_strays(analysis);
+  fit->strays = bf_analysis_strays(analysis);
+  if (!error && bf_analysis_open_bytes(analysis, &fit->open_bytes))
+    error = bf_no_memory(diagnostic);
   bf_analysis_free(analysis);
   return error;
 }
@@ -318,21 +329,21 @@ static int look_at(looking *work, unsigned number, const bf_ptx_function *kernel
   bf_launched shapes = shapes_of(work, kernel, named.readable);
   bf_scan_kernel best = named;
   unsigned taken = 0;
-  uint32_t least = 0;
+  fitting least = {0};
   for (unsigned i = 0; i < shapes.count; i++) {
     bf_scan_kernel own = named;
-    uint32_t strays;
-    int error = look_in_block(work, kernel, &shapes, i, &own, &strays, diagnostic);
+    fitting fit;
+    int error = look_in_block(work, kernel, &shapes, i, &own, &fit, diagnostic);
     if (error)
       return error == BF_NO_MEMORY ? error : keep_fault(work, &named, diagnostic);
     bool is_guess = strcmp(shapes.from[i], "assumed") == 0;
-    if (i == 0 || (is_guess ? strays < least : own.conflicts > best.conflicts)) {
+    if (i == 0 || (is_guess ? is_likelier(&fit, &least) : own.conflicts > best.conflicts)) {
       best = own;
       taken = i;
-      least = strays;
+      least = fit;
     }
-    if (is_guess && !least)
-      break; /* a shape in which all accesses stay inside shared memory */
+    if (is_guess && !least.strays && least.open_bytes == 0)
+      break; /* a shape in which all accesses stay inside shared memory, and all of it is written */
   }
   if (!best.sites)
     return BF_OK;

@@ -218,6 +218,29 @@ static bool holds_directive(const bf_source *source, size_t first, size_t end) {
   return first < end;
 }
 
+/* Whether the & at index gives an element to a cast whose result is read or written as one value:
+ * reinterpret_cast<float4 *>(&name[..])[0], *(float4 *)&name[..]. The element and those behind it
+ * that the value covers stay together, as the widest access to the array tells. */
+static bool is_for_cast(const bf_source *source, size_t index, size_t end) {
+  if (index < 2)
+    return false;
+  if (bf_source_is(source, index - 1, ")")) { /* (float4 *)&name[..] */
+    size_t open = source->token[index - 1].partner;
+    return open > 0 && open < index && bf_source_is(source, index - 2, "*") &&
+           bf_source_is(source, open - 1, "*");
+  }
+  bool is_called = bf_source_is(source, index - 1, "(") && bf_source_is(source, index - 2, ">");
+  if (!is_called)
+    return false;
+  size_t close = source->token[index - 1].partner, first = index - 2;
+  while (first > 0 && index - first < 16 && !bf_source_is(source, first, "reinterpret_cast"))
+    first--;
+  return bf_source_is(source, first, "reinterpret_cast") && close == end &&
+         ((bf_source_is(source, close + 1, "[") && bf_source_is(source, close + 2, "0") &&
+           bf_source_is(source, close + 3, "]")) ||
+          (first > 0 && bf_source_is(source, first - 1, "*")));
+}
+
 /* What is wrong with a use of the array, or NULL. */
 static const char *fault_of(const bf_source *source, const bf_source_array *array,
                             bf_source_use *use) {
@@ -227,13 +250,14 @@ static const char *fault_of(const bf_source *source, const bf_source_array *arra
     return "a directive names it";
   if (is_word(source, before) && !is_one_of(source, before, statements))
     return "its name is declared again";
-  if (bf_source_is(source, before, "&") && is_address_of(source, before) &&
-      !is_for_atomic(source, before))
-    return "the address of an element is taken";
   use->end = use->token + 1;
   for (unsigned i = 0; i < array->dimensions; i++) {
     size_t close =
         bf_source_is(source, use->end, "[") ? source->token[use->end].partner : source->tokens;
+    use->is_row = close == source->tokens && i + 1 == array->dimensions && i > 0 &&
+                  !bf_source_is(source, use->end, "[");
+    if (use->is_row)
+      break;
     if (close == source->tokens)
       return i ? "it is used with fewer subscripts" : "it is used as a pointer";
     if (holds_directive(source, use->end, close))
@@ -241,12 +265,18 @@ static const char *fault_of(const bf_source *source, const bf_source_array *arra
     use->subscript[i] = use->end;
     use->end = close + 1;
   }
+  if (bf_source_is(source, before, "&") && is_address_of(source, before) &&
+      !is_for_atomic(source, before) && !is_for_cast(source, before, use->end))
+    return "the address of an element is taken";
   return NULL;
 }
 
 /* Whether token index is the name of the array, and not a member of something. */
 static bool is_use(const bf_source *source, const bf_source_array *array, size_t index) {
   static const char *const members[] = {".", "->", "::", NULL};
+  for (unsigned i = 0; i < array->skips; i++)
+    if (index >= array->skip[i][0] && index < array->skip[i][1])
+      return false;
   return source->token[index].kind == BF_SOURCE_WORD && bf_source_is(source, index, array->name) &&
          !is_one_of(source, index - 1, members);
 }

@@ -80,6 +80,27 @@ static void read_values(const bf_source *source, size_t open, bf_source_launch *
   }
 }
 
+/* Writes template arguments, tokens first to end-1 with their < and >, without spaces: numbers
+ * where their values are known, else as they are. */
+static void write_arguments(const bf_source *source, size_t first, size_t end,
+                            bf_source_launch *launch) {
+  size_t length = 0, most = sizeof launch->arguments;
+  launch->arguments[0] = 0;
+  for (size_t at = first; at < end && length < most;) {
+    bool is_mark = at == first || at + 1 == end || bf_source_is(source, at, ",");
+    size_t stop = is_mark ? at + 1 : argument_end(source, at, end - 1);
+    uint64_t value;
+    if (!is_mark && bf_source_host_value(source, at, stop, &value)) {
+      length += (size_t)snprintf(launch->arguments + length, most - length, "%llu",
+                                 (unsigned long long)value);
+      at = stop;
+    }
+    for (; at < stop && length < most; at++)
+      length += (size_t)snprintf(launch->arguments + length, most - length, "%.*s",
+                                 (int)source->token[at].size, source->text + source->token[at].at);
+  }
+}
+
 /* The name of the kernel before <<<, past template arguments; false where there is none. */
 static bool read_kernel(const bf_source *source, size_t before, bf_source_launch *launch) {
   size_t at = before;
@@ -101,12 +122,7 @@ static bool read_kernel(const bf_source *source, size_t before, bf_source_launch
     return false;
   snprintf(launch->kernel, sizeof launch->kernel, "%.*s", (int)source->token[at].size,
            source->text + source->token[at].at);
-  size_t length = 0;
-  launch->arguments[0] = 0;
-  for (at++; at < before && length < sizeof launch->arguments; at++)
-    length +=
-        (size_t)snprintf(launch->arguments + length, sizeof launch->arguments - length, "%.*s",
-                         (int)source->token[at].size, source->text + source->token[at].at);
+  write_arguments(source, at + 1, before, launch);
   return true;
 }
 

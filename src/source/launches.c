@@ -89,13 +89,14 @@ static int read_file(bf_source_launches *launches, const char *path, bf_diagnost
   bf_source *source = NULL;
   bf_source_launch launch;
   size_t cursor = 0;
-  int error = BF_OK;
   bf_diagnostic unused;
-  if (bf_read_file(path, SIZE_MAX, &text, &unused) == BF_OK && strstr(text.data, "<<<") &&
-      bf_source_read(path, text.data, text.size, &source, &unused) == BF_OK)
-    while (!error && bf_source_next_launch(source, &cursor, &launch))
-      if (launch.is_known)
-        error = add(launches, path, &launch, diagnostic);
+  int error = bf_read_file(path, SIZE_MAX, &text, &unused);
+  if (!error && text.data && strstr(text.data, "<<<"))
+    error = bf_source_read(path, text.data, text.size, &source, &unused);
+  error = error == BF_NO_MEMORY ? bf_no_memory(diagnostic) : BF_OK;
+  while (!error && source && bf_source_next_launch(source, &cursor, &launch))
+    if (launch.is_known)
+      error = add(launches, path, &launch, diagnostic);
   bf_source_free(source);
   bf_text_free(&text);
   return error;

@@ -72,7 +72,9 @@ static void free_subscripts(subscripts *s) {
 void bf_patch_write_after(const bf_source *source, const bf_patch_array *array,
                           const bf_source_use *use, bf_text *text) {
   subscripts s = {0};
-  if (fill_subscripts(source, use, array->declared->dimensions, &s))
+  if (use->is_row)
+    bf_patch_write_before(source, use, text);
+  else if (fill_subscripts(source, use, array->declared->dimensions, &s))
     bf_index_write_element(&array->suggestion->map, array->array, array->macro, s.operand_text,
                            s.plain_text, text);
   else
@@ -188,7 +190,7 @@ static int add_dimension(bf_patch *patch, const bf_patch_array *array, bf_diagno
 /* Why an array cannot be changed, whatever its uses are; or NULL. */
 static const char *obstacle(const bf_patch_array *array) {
   const bf_index_map *map = &array->suggestion->map;
-  if (array->declared->is_open)
+  if (array->declared->is_open && (!map->terms || array->suggestion->extra_bytes))
     return "its size is given at launch, and not known to be whole rows of banks";
   if (array->array->dimensions != array->declared->dimensions)
     return "its dimensions are not known";
@@ -202,7 +204,7 @@ static const char *obstacle(const bf_patch_array *array) {
 bool bf_patch_repeats_effect(const bf_source *source, const bf_patch_array *array,
                              const bf_source_use *use) {
   unsigned repeated = bf_index_repeated(&array->suggestion->map, array->array);
-  for (unsigned i = 0; i < array->declared->dimensions; i++) {
+  for (unsigned i = 0; i < array->declared->dimensions && !use->is_row; i++) {
     size_t open = use->subscript[i];
     if (repeated >> i & 1 && !bf_source_is_pure(source, open + 1, source->token[open].partner))
       return true;
@@ -248,6 +250,12 @@ int bf_patch_add(bf_patch *patch, const bf_patch_array *array, char problem[200]
   const char *reason = obstacle(array);
   if (reason)
     snprintf(problem, 200, "%s", reason);
+  bool keeps_rows = array->suggestion->map.row_elements &&
+                    array->suggestion->map.padded_dimension + 1 == array->declared->dimensions;
+  for (size_t i = 0; i < uses && !problem[0] && !keeps_rows; i++)
+    if (use[i].is_row)
+      snprintf(problem, 200, "it is used with fewer subscripts in line %u",
+               patch->source->token[use[i].token].line);
   for (size_t i = 0; i < uses && !problem[0]; i++)
     if (bf_patch_repeats_effect(patch->source, array, &use[i]))
       snprintf(problem, 200, "a subscript in line %u has an effect or calls a function",

@@ -44,11 +44,12 @@ typedef struct bf_review {
    * kernels and variables. */
   bf_review_array *array;
   size_t arrays;
-  size_t *first;     /* array of each kernel, and behind the last kernel */
-  uint64_t mixed;    /* executions of accesses to several arrays at once, which are left out */
-  uint64_t unknown;  /* instructions that the analysis without running does not know fully */
-  bf_text text;      /* of the source */
-  bf_source *source; /* NULL: not known */
+  size_t *first;    /* array of each kernel, and behind the last kernel */
+  uint64_t mixed;   /* executions of accesses to several arrays at once, which are left out */
+  uint64_t unknown; /* instructions that the analysis without running does not know fully */
+  double time_limit_seconds; /* of each exact search */
+  bf_text text;              /* of the source */
+  bf_source *source;         /* NULL: not known */
   bf_patch patch;
 } bf_review;
 
@@ -58,8 +59,10 @@ int bf_review_find_arrays(bf_review *review, const bf_ptx_module *module, const 
                           const char *kernel, bf_diagnostic *diagnostic);
 void bf_review_free(bf_review *review);
 
-/* The first source that the line information of a module names and that can be read; NULL: none. */
-const char *bf_review_named_source(const bf_ptx_module *module);
+/* The source that most instructions on shared memory come from, by the line information of a
+ * module, of those that can be read: given, where it is the same file or there is none. What comes
+ * with compilers is no source. */
+const char *bf_review_named_source(const bf_ptx_module *module, const char *given);
 /* Reads the source; without this, it is not known. */
 int bf_review_read_source(bf_review *review, const char *path, bf_diagnostic *diagnostic);
 
@@ -68,11 +71,10 @@ int bf_review_read_source(bf_review *review, const char *path, bf_diagnostic *di
 int bf_review_add_trace(bf_review *review, const char *path, bool is_merged,
                         bf_diagnostic *diagnostic);
 /* Adds what the analysis without running finds for the kernels asked for and blocks of that size.
- * Where block[0] is 0, it is the size that each of them requires (.reqntid). */
+ * Where block[0] is 0, it is the size that each of them requires (.reqntid), those that launches in
+ * the source have, or the most likely one. Instructions whose addresses are not known, or cannot
+ * be, are passed over. */
 int bf_review_add_analysis(bf_review *review, const uint32_t block[3], bf_diagnostic *diagnostic);
-/* The first kernel asked for with an array that does not require a size; NULL: all do. */
-const char *bf_review_without_block(const bf_review *review);
-
 /* Finds the declaration and the shape of every array. */
 int bf_review_find_declarations(bf_review *review, bf_diagnostic *diagnostic);
 

@@ -3,6 +3,9 @@
 #include "source/review.h"
 
 #include "analyze/analyze.h"
+#include "analyze/given.h"
+#include "analyze/likely.h"
+#include "source/launches.h"
 
 #include <string.h>
 
@@ -69,52 +72,127 @@ int bf_review_add_trace(bf_review *review, const char *path, bool is_merged,
 
 /* ---- Analysis without running ---- */
 
-const char *bf_review_without_block(const bf_review *review) {
-  uint32_t block[3];
-  for (size_t i = 0; i < review->arrays; i++)
-    if (review->array[i].is_asked && !bf_ptx_required_block(review->array[i].kernel, block))
-      return review->array[i].kernel->name;
-  return NULL;
+enum { LIKELY_STEPS = 100000 }; /* that are followed to compare shapes of blocks */
+
+/* Whether an access can be: it is aligned, and lies in shared memory. What is not has addresses
+ * that were assumed wrongly. */
+static bool can_be(const bf_review *review, const bf_analysis *analysis, const bf_access *access) {
+  bf_count count;
+  bf_diagnostic unused;
+  for (uint64_t left = access->mask; left; left &= left - 1)
+    if (access->address[__builtin_ctzll(left)] + (uint64_t)access->width_bytes >
+        analysis->shared_bytes)
+      return false;
+  return bf_memory_count(review->machine, NULL, access, &count, &unused) == BF_OK;
 }
 
 /* Adds the accesses of one instruction of a kernel. */
-static int add_site(bf_review *review, size_t kernel, const char *kernel_name,
+static int add_site(bf_review *review, size_t kernel, const bf_analysis *analysis,
                     const bf_analyze_site *site, bf_diagnostic *diagnostic) {
   bf_text name = {0};
-  bf_site_write(kernel_name, site->source_file, site->source_line, site->line, &name);
+  bf_site_write(analysis->kernel->name, site->source_file, site->source_line, site->line, &name);
   int error = name.failed ? bf_no_memory(diagnostic) : BF_OK;
-  for (size_t i = 0; i < site->accesses && site->has_op && !error; i++) {
+  bool is_good = site->has_op && site->certainty != BF_CERTAIN_NOT;
+  for (size_t i = 0; i < site->accesses && is_good && !error; i++) {
     bf_access access = bf_analyze_as_access(site, &site->access[i], name.data);
-    error = add_access(review, kernel, false, &access, diagnostic);
+    is_good = can_be(review, analysis, &access);
+    if (is_good)
+      error = add_access(review, kernel, false, &access, diagnostic);
   }
+  review->unknown += !site->is_exact || !is_good;
   bf_text_free(&name);
   return error;
 }
 
-/* Adds the accesses of a kernel, by its number. */
-static int analyze_kernel(bf_review *review, size_t number, const uint32_t block[3],
-                          bf_diagnostic *diagnostic) {
+/* Adds the accesses of a kernel in one of its shapes of blocks. */
+static int analyze_launch(bf_review *review, size_t number, const bf_launched *launched,
+                          unsigned which, bf_diagnostic *diagnostic) {
   const bf_ptx_function *kernel = review->names.kernel[number];
-  bf_analyze_options options = {.block = {block[0], block[1], block[2]}};
-  bf_analysis *analysis;
-  if (!block[0] && !bf_ptx_required_block(kernel, options.block))
-    return bf_fail(diagnostic, BF_BAD_INPUT,
-                   "kernel '%s' does not say how many threads a block has", kernel->name);
-  BF_TRY(bf_analyze(review->module, kernel, &options, &analysis, diagnostic));
-  int error = BF_OK;
-  for (uint32_t i = 0; i < analysis->sites && !error; i++) {
-    review->unknown += !analysis->site[i].is_exact;
-    error = add_site(review, number, kernel->name, &analysis->site[i], diagnostic);
+  bf_analyze_options options = {.accesses_only = true};
+  bf_analyze_given given = {0};
+  bf_analysis *analysis = NULL;
+  memcpy(options.block, launched->block[which], sizeof options.block);
+  memcpy(options.grid, launched->grid[which], sizeof options.grid);
+  int error = bf_analyze_read_launch(kernel, launched->values[which], &given, diagnostic);
+  if (launched->values[which] && *launched->values[which]) {
+    options.parameter = given.bytes;
+    options.is_known = given.is_known;
+    options.parameter_bytes = given.size;
   }
+  if (!error)
+    error = bf_analyze_assuming(review->module, kernel, &options, &analysis, diagnostic);
+  bf_analyze_given_free(&given);
+  for (uint32_t i = 0; !error && i < analysis->sites; i++)
+    error = add_site(review, number, analysis, &analysis->site[i], diagnostic);
   bf_analysis_free(analysis);
   return error;
 }
 
-int bf_review_add_analysis(bf_review *review, const uint32_t block[3], bf_diagnostic *diagnostic) {
-  for (size_t i = 0; i < review->names.kernels; i++) {
-    size_t first = review->first[i];
-    if (first < review->first[i + 1] && review->array[first].is_asked)
-      BF_TRY(analyze_kernel(review, i, block, diagnostic));
+/* Of likely shapes the one in which accesses stay in their arrays and most of these is written. */
+static int choose_likely(const bf_ptx_module *module, const bf_ptx_function *kernel,
+                         const bf_likely *likely, uint32_t block[3], bf_diagnostic *diagnostic) {
+  uint64_t least = UINT64_MAX, open;
+  for (unsigned i = 0; i < likely->count && least; i++) {
+    bf_analyze_options options = {.accesses_only = true, .most_steps = LIKELY_STEPS};
+    bf_analysis *analysis;
+    memcpy(options.block, likely->block[i], sizeof options.block);
+    int error = bf_analyze_assuming(module, kernel, &options, &analysis, diagnostic);
+    if (!error)
+      error = bf_analysis_open_bytes(analysis, &open);
+    if (error == BF_NO_MEMORY) {
+      bf_analysis_free(analysis);
+      return bf_no_memory(diagnostic);
+    }
+    if (error)
+      continue;
+    open += (uint64_t)bf_analysis_strays(analysis) << 32;
+    bf_analysis_free(analysis);
+    if (open >= least)
+      continue;
+    least = open;
+    memcpy(block, likely->block[i], sizeof options.block);
   }
+  if (least == UINT64_MAX)
+    memcpy(block, (const uint32_t[3]){32, 1, 1}, 3 * sizeof *block);
   return BF_OK;
+}
+
+/* The shapes of the blocks of a kernel: what it requires, what is given, what launches in the
+ * source have, or what is most likely. */
+static int find_shapes(const bf_review *review, const bf_source_launches *launches, size_t number,
+                       const uint32_t block[3], bf_launched *own, bf_diagnostic *diagnostic) {
+  const bf_ptx_function *kernel = review->names.kernel[number];
+  const char *readable = review->array[review->first[number]].kernel_name;
+  const char *file = review->source ? review->source->file : "";
+  *own = (bf_launched){.count = 1, .block = {{block[0], block[1], block[2]}}};
+  bf_likely likely;
+  if (block[0] || bf_ptx_required_block(kernel, own->block[0]))
+    return BF_OK;
+  const bf_launched *launched = bf_source_launches_find(launches, file, readable);
+  if (launched) {
+    *own = *launched;
+    return BF_OK;
+  }
+  bf_likely_find(kernel, &likely);
+  return choose_likely(review->module, kernel, &likely, own->block[0], diagnostic);
+}
+
+int bf_review_add_analysis(bf_review *review, const uint32_t block[3], bf_diagnostic *diagnostic) {
+  bf_source_launches *launches;
+  const char *file = review->source ? review->source->file : NULL;
+  int error = bf_source_launches_read(&file, file ? 1 : 0, &launches, diagnostic);
+  for (size_t i = 0; i < review->names.kernels && !error; i++) {
+    size_t first = review->first[i];
+    if (first == review->first[i + 1] || !review->array[first].is_asked)
+      continue;
+    bf_launched own;
+    error = find_shapes(review, launches, i, block, &own, diagnostic);
+    for (unsigned k = 0; k < own.count && !error; k++) {
+      error = analyze_launch(review, i, &own, k, diagnostic);
+      if (error == BF_UNSUPPORTED) /* this kernel has no accesses that are known, others may */
+        error = BF_OK;
+    }
+  }
+  bf_source_launches_free(launches);
+  return error;
 }

@@ -1,9 +1,10 @@
 /* Suggestions for the arrays of a module, and the patch that makes them. */
-#include "source/review.h"
+#include "source/review_inner.h"
 
 #include <string.h>
 
 int bf_review_suggest(bf_review *review, double time_limit_seconds, bf_diagnostic *diagnostic) {
+  review->time_limit_seconds = time_limit_seconds;
   bf_suggest_options options = {.machine = review->machine,
                                 .time_limit_seconds = time_limit_seconds};
   for (size_t i = 0; i < review->arrays; i++) {
@@ -16,9 +17,8 @@ int bf_review_suggest(bf_review *review, double time_limit_seconds, bf_diagnosti
 
 /* ---- Accesses that the source does not show ---- */
 
-/* Whether a line is part of a statement that uses the array. */
-static bool is_of_use(const bf_source *source, const bf_source_use *use, size_t uses,
-                      uint64_t line) {
+bool bf_review_is_of_use(const bf_source *source, const bf_source_use *use, size_t uses,
+                         uint64_t line) {
   for (size_t i = 0; i < uses; i++) {
     uint32_t first, last;
     bf_source_use_lines(source, &use[i], &first, &last);
@@ -47,34 +47,14 @@ static int find_hidden(const bf_review *review, const bf_review_array *array,
     if (!place || strncmp(place, "ptx:", 4) == 0)
       snprintf(problem, BF_REVIEW_MOST_REASON,
                "no line information says where its accesses are (nvcc -lineinfo)");
-    else if (!is_of_use(review->source, use, uses, bf_site_line(place, review->source->file)))
+    else if (!bf_review_is_of_use(review->source, use, uses,
+                                  bf_site_line(place, review->source->file)))
       snprintf(problem, BF_REVIEW_MOST_REASON, "the access at %.100s does not name it", place);
   }
   return BF_OK;
 }
 
 /* ---- Declarations that kernels share ---- */
-
-static bool has_same_shape(const bf_shared_array *a, const bf_shared_array *b) {
-  return a->element_bytes == b->element_bytes && a->bytes == b->bytes &&
-         a->dimensions == b->dimensions &&
-         memcmp(a->dimension, b->dimension, sizeof a->dimension) == 0;
-}
-
-/* Whether what is done to an array also suits another kernel with the same declaration. */
-static int suits(const bf_review *review, const bf_review_array *array,
-                 const bf_review_array *other, bool *is_fine, bf_diagnostic *diagnostic) {
-  uint64_t wavefronts, before, after;
-  *is_fine = has_same_shape(&array->shared, &other->shared);
-  if (!*is_fine)
-    return BF_OK;
-  BF_TRY(bf_suggest_count(review->machine, other->shared.workload, NULL, &wavefronts, &before,
-                          diagnostic));
-  BF_TRY(bf_suggest_count(review->machine, other->shared.workload, &array->patched.map, &wavefronts,
-                          &after, diagnostic));
-  *is_fine = after <= before;
-  return BF_OK;
-}
 
 /* Says in array->problem what stands in the way of its change: an access that the source does not
  * show, or a kernel that has it too and needs something else. */
@@ -87,7 +67,7 @@ static int find_problem(const bf_review *review, bf_review_array *array,
       continue;
     BF_TRY(find_hidden(review, other, array->problem, diagnostic));
     if (other != array)
-      BF_TRY(suits(review, array, other, &is_fine, diagnostic));
+      BF_TRY(bf_review_suits(review, array, other, &is_fine, diagnostic));
     if (!is_fine)
       snprintf(array->problem, sizeof array->problem,
                "kernels %.60s and %.60s share it and need different changes", array->kernel_name,
@@ -96,16 +76,36 @@ static int find_problem(const bf_review *review, bf_review_array *array,
   return BF_OK;
 }
 
-/* Says of all kernels that share the declaration of an array what became of it. */
-static void share_outcome(bf_review *review, const bf_review_array *array) {
+/* Says of all kernels that share the declaration of an array what became of it: a suggestion of
+ * that kind that was made for all of them takes the place of their own. */
+static int share_outcome(bf_review *review, const bf_review_array *array, bf_suggestion_kind kind,
+                         bf_diagnostic *diagnostic) {
+  const bf_suggestion made = array->patched;
+  bool is_patched = array->is_patched;
+  char problem[BF_REVIEW_MOST_REASON];
+  memcpy(problem, array->problem, sizeof problem);
+  const bf_shared_array shape = array->shared;
   for (size_t i = 0; i < review->arrays; i++) {
     bf_review_array *other = &review->array[i];
-    if (other == array || other->declared != array->declared)
+    if (other->declared != array->declared)
       continue;
-    other->is_patched = array->is_patched;
-    other->patched = array->patched;
-    memcpy(other->problem, array->problem, sizeof other->problem);
+    other->is_patched = is_patched;
+    memcpy(other->problem, problem, sizeof problem);
+    other->patched = made;
+    bool is_counted =
+        is_patched && bf_review_adapt(&made.map, &shape, &other->shared, &other->patched.map);
+    if (!is_counted || (other == array && made.keeps_merging))
+      continue;
+    BF_TRY(bf_suggest_count(review->machine, other->shared.workload, &other->patched.map,
+                            &other->patched.wavefronts, &other->patched.conflicts, diagnostic));
+    const bf_index_map *map = &other->patched.map;
+    if (map->row_elements && other != array)
+      other->patched.extra_bytes = other->shared.bytes / map->element_bytes / map->row_elements *
+                                   map->pad_elements * map->element_bytes;
+    if (other->suggestions.conflicts)
+      other->suggestions.of[kind] = other->patched;
   }
+  return BF_OK;
 }
 
 /* ---- The patch ---- */
@@ -117,34 +117,58 @@ bf_patch_array bf_review_change(const bf_review_array *array, const bf_suggestio
                           .macro = array->macro};
 }
 
-/* The suggestion of that kind, or NULL; -1: the one that costs least, of which a CuTe swizzle is
- * made by hand. */
-static const bf_suggestion *wanted(const bf_suggestions *found, int kind) {
-  if (kind < 0)
-    kind = found->best == BF_SUGGEST_CUTE ? BF_SUGGEST_SWIZZLE : found->best;
-  return kind >= 0 && found->of[kind].exists ? &found->of[kind] : NULL;
+/* Tries to change an array in one way: adds its edits, or says why there are none. */
+static int try_change(bf_review *review, bf_review_array *array, const bf_suggestion *suggestion,
+                      bf_diagnostic *diagnostic) {
+  array->patched = *suggestion;
+  array->problem[0] = 0;
+  BF_TRY(find_problem(review, array, diagnostic));
+  if (array->problem[0])
+    return BF_OK;
+  bf_patch_array change = bf_review_change(array, &array->patched);
+  BF_TRY(bf_patch_add(&review->patch, &change, array->problem, diagnostic));
+  array->is_patched = !array->problem[0];
+  return BF_OK;
 }
 
-/* Adds the edits of an array, or says why there are none. */
+/* The ways to change an array, in the order in which they are tried: the one of that kind or, for
+ * -1, the one that costs least and then the other. A CuTe swizzle is made by hand. */
+static unsigned list_ways(const bf_suggestions *found, int kind, bf_suggestion_kind way[2]) {
+  if (kind >= 0) {
+    way[0] = (bf_suggestion_kind)kind;
+    return 1;
+  }
+  way[0] = found->best == BF_SUGGEST_PADDING ? BF_SUGGEST_PADDING : BF_SUGGEST_SWIZZLE;
+  way[1] = way[0] == BF_SUGGEST_PADDING ? BF_SUGGEST_SWIZZLE : BF_SUGGEST_PADDING;
+  return 2;
+}
+
+/* Adds the edits of an array, or says why there are none: the first reason. */
 static int patch_array(bf_review *review, bf_review_array *array, int kind,
                        bf_diagnostic *diagnostic) {
-  const bf_suggestion *suggestion = wanted(&array->suggestions, kind);
+  char first[BF_REVIEW_MOST_REASON] = "";
+  bf_suggestion_kind way[2], used = BF_SUGGEST_SWIZZLE;
+  bf_suggestions found;
   if (!array->suggestions.conflicts || array->is_patched || array->problem[0])
     return BF_OK;
-  if (!array->declared || !suggestion) {
+  BF_TRY(bf_review_suggest_shared(review, array, &found, diagnostic));
+  unsigned ways = list_ways(&found, kind, way);
+  for (unsigned i = 0; i < ways && !array->is_patched; i++) {
+    const bf_suggestion *suggestion = &found.of[way[i]];
+    if (!suggestion->exists)
+      continue;
+    used = way[i];
+    if (array->declared)
+      BF_TRY(try_change(review, array, suggestion, diagnostic));
+    else
+      snprintf(array->problem, sizeof array->problem, "%s", array->missing);
+    if (!first[0])
+      memcpy(first, array->problem, sizeof first);
+  }
+  if (!array->is_patched)
     snprintf(array->problem, sizeof array->problem, "%s",
-             suggestion ? array->missing : "nothing is worth its cost in this way");
-    return BF_OK;
-  }
-  array->patched = *suggestion;
-  BF_TRY(find_problem(review, array, diagnostic));
-  if (!array->problem[0]) {
-    bf_patch_array change = bf_review_change(array, &array->patched);
-    BF_TRY(bf_patch_add(&review->patch, &change, array->problem, diagnostic));
-    array->is_patched = !array->problem[0];
-  }
-  share_outcome(review, array);
-  return BF_OK;
+             first[0] ? first : "nothing is worth its cost in this way");
+  return array->declared ? share_outcome(review, array, used, diagnostic) : BF_OK;
 }
 
 int bf_review_patch(bf_review *review, int kind, bf_diagnostic *diagnostic) {

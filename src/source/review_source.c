@@ -1,18 +1,54 @@
 /* From the arrays of PTX to their declarations in the source. */
-#include "source/review.h"
+#include "source/review_inner.h"
 
 #include <ctype.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 enum { MOST_SOURCE_BYTES = 1 << 24 };
 
-const char *bf_review_named_source(const bf_ptx_module *module) {
-  for (const bf_ptx_item *item = module->first; item; item = item->next)
-    if (item->kind == BF_PTX_ITEM_FILE && bf_source_is_name(item->file->name) &&
-        access(item->file->name, R_OK) == 0)
-      return item->file->name;
-  return NULL;
+/* Whether a file can be what people write, and be read. */
+static bool can_be_source(const char *path) {
+  static const char *const theirs[] = {"/usr/", "/opt/", "/cuda", "/targets/", NULL};
+  const char *dot = strrchr(path, '.');
+  for (unsigned i = 0; theirs[i]; i++)
+    if (strstr(path, theirs[i]) && !bf_source_is_name(path))
+      return false;
+  bool is_header = dot && (strcmp(dot, ".h") == 0 || strcmp(dot, ".hpp") == 0);
+  return (bf_source_is_name(path) || is_header) && access(path, R_OK) == 0;
+}
+
+/* Instructions on shared memory of all kernels that come from a file, by its number. */
+static uint64_t count_from(const bf_ptx_module *module, uint64_t file) {
+  uint64_t count = 0;
+  for (const bf_ptx_item *item = module->first; item; item = item->next) {
+    const bf_ptx_function *own = item->kind == BF_PTX_ITEM_FUNCTION ? item->function : NULL;
+    for (uint32_t i = 0; own && i < own->instructions; i++) {
+      const bf_ptx_instruction *instruction = own->instruction[i];
+      count += instruction->location && instruction->location->file == file &&
+               instruction->space == BF_PTX_SPACE_SHARED;
+    }
+  }
+  return count;
+}
+
+const char *bf_review_named_source(const bf_ptx_module *module, const char *given) {
+  const char *best = given;
+  uint64_t most = 0;
+  struct stat own, other;
+  for (const bf_ptx_item *item = module->first; item; item = item->next) {
+    if (item->kind != BF_PTX_ITEM_FILE || !can_be_source(item->file->name))
+      continue;
+    uint64_t count = count_from(module, item->file->number);
+    if (best && count <= most)
+      continue;
+    most = count;
+    best = item->file->name;
+  }
+  bool is_given = given && best && stat(given, &own) == 0 && stat(best, &other) == 0 &&
+                  own.st_dev == other.st_dev && own.st_ino == other.st_ino;
+  return is_given ? given : best;
 }
 
 int bf_review_read_source(bf_review *review, const char *path, bf_diagnostic *diagnostic) {
@@ -25,8 +61,7 @@ int bf_review_read_source(bf_review *review, const char *path, bf_diagnostic *di
 
 /* ---- Which declaration ---- */
 
-/* Whether readable, as ns::reduce<int, 64>, is the function that token index names. */
-static bool is_function(const bf_source *source, size_t index, const char *readable) {
+bool bf_review_is_function(const bf_source *source, size_t index, const char *readable) {
   size_t length = strcspn(readable, "<(");
   const char *name = readable + length;
   while (name > readable && name[-1] != ':')
@@ -45,7 +80,7 @@ static bool can_be(const bf_source *source, const bf_source_array *declared,
       declared->is_open != (array->variable->bytes == 0))
     return false;
   if (array->function)
-    return is_function(source, declared->function, array->function);
+    return bf_review_is_function(source, declared->function, array->function);
   return declared->function >= source->tokens || declared->is_open;
 }
 
@@ -132,7 +167,8 @@ static void find_shape(const bf_source *source, bf_review_array *array) {
   unsigned unknown = 0, element = 0, unknowns = 0;
   if (declared) {
     unknowns = read_dimensions(source, array, &product, &unknown);
-    element = bf_source_type_bytes(declared->type);
+    element = bf_source_element_bytes(source, declared,
+                                      array->function ? array->function : array->kernel_name);
   }
   if (element && unknowns == 1 && bytes && bytes % (element * product) == 0) {
     shared->dimension[unknown] = bytes / (element * product);
@@ -202,8 +238,10 @@ int bf_review_find_declarations(bf_review *review, bf_diagnostic *diagnostic) {
       find_declaration(review, list, count, array);
     else
       snprintf(array->missing, sizeof array->missing, "its source is not known");
-    find_shape(review->source, array);
   }
+  BF_TRY(bf_review_carve(review, diagnostic));
+  for (size_t i = 0; i < review->arrays; i++)
+    find_shape(review->source, &review->array[i]);
   for (size_t i = 0; i < review->arrays; i++)
     name_macro(review, &review->array[i]);
   return BF_OK;

@@ -44,17 +44,20 @@ bool bf_source_is(const bf_source *source, size_t index, const char *text);
 
 /* ---- Declarations ---- */
 
-enum { BF_SOURCE_MOST_DIMENSIONS = 8, BF_SOURCE_MOST_NAME = 256 };
+enum { BF_SOURCE_MOST_DIMENSIONS = 8, BF_SOURCE_MOST_NAME = 256, BF_SOURCE_MOST_SKIPS = 16 };
 
 /* A declaration `__shared__ type name[a][b]`. */
 typedef struct bf_source_array {
-  size_t token;        /* its name */
-  size_t statement;    /* the first token of the declaration */
-  size_t end;          /* behind the last ] */
-  size_t scope_end;    /* the } of the block that it lives in, or the end of the file */
-  size_t function;     /* the name of the function around it; tokens: none */
-  bool is_open;        /* extern, [] */
-  bool has_open_scope; /* a { is not closed */
+  size_t token;     /* its name */
+  size_t statement; /* the first token of the declaration */
+  size_t end;       /* behind the last ] */
+  size_t scope_end; /* the } of the block that it lives in, or the end of the file */
+  size_t function;  /* the name of the function around it; tokens: none */
+  bool is_open;     /* extern, [] */
+  bool is_pointer;  /* into one that is open: `type *name = ...;` */
+  unsigned skips;   /* tokens that are no uses: what pointers into it are declared with */
+  size_t skip[BF_SOURCE_MOST_SKIPS][2]; /* the first, and behind the last */
+  bool has_open_scope;                  /* a { is not closed */
   char name[BF_SOURCE_MOST_NAME];
   char type[BF_SOURCE_MOST_NAME]; /* without qualifiers */
   unsigned dimensions;
@@ -64,6 +67,10 @@ typedef struct bf_source_array {
 /* The arrays of a source, in order; list belongs to the source. */
 int bf_source_arrays(bf_source *source, bf_source_array **list, size_t *count,
                      bf_diagnostic *diagnostic);
+/* The pointers of a function, by the token of its name, that lead into the open array `buffer`, in
+ * order: as arrays of one dimension, up to `most`. */
+int bf_source_carved(bf_source *source, size_t function, const char *buffer, bf_source_array *list,
+                     size_t most, size_t *count);
 /* First and last line of the function around an array; false where it is outside functions. */
 bool bf_source_function_lines(const bf_source *source, const bf_source_array *array,
                               uint32_t *first, uint32_t *last);
@@ -81,6 +88,10 @@ bool bf_source_value(const bf_source *source, const bf_source_array *array, cons
 bool bf_source_host_value(const bf_source *source, size_t first, size_t end, uint64_t *value);
 /* Bytes of a type of C or CUDA; 0 for others. */
 unsigned bf_source_type_bytes(const char *type);
+/* Bytes of an element of an array: names of types are looked up in the source (using, typedef,
+ * macros), template parameters in readable. 0: not known. */
+unsigned bf_source_element_bytes(const bf_source *source, const bf_source_array *array,
+                                 const char *readable);
 
 /* ---- Uses ---- */
 
@@ -89,6 +100,7 @@ typedef struct bf_source_use {
   size_t token;                                /* the name */
   size_t end;                                  /* behind the last ] */
   size_t subscript[BF_SOURCE_MOST_DIMENSIONS]; /* the [ of each */
+  bool is_row; /* the last subscripts are missing: it is where a row begins */
 } bf_source_use;
 
 /* The uses of an array. Where one of them is not an element, problem says what and where. The list

@@ -1,4 +1,4 @@
-/* Numbers in CUDA source: dimensions of arrays, and sizes of types. */
+/* Numbers in CUDA source: dimensions of arrays, and what launches are given. */
 #include "source/source.h"
 
 #include <ctype.h>
@@ -59,11 +59,14 @@ static bool read_macro(const reading *r, size_t name, size_t index, uint64_t *va
 
 /* Whether the statement that token index is in starts as that of a constant. */
 static bool is_constant(const bf_source *source, size_t index) {
-  enum { MOST_WORDS = 8 };
+  enum { MOST_WORDS = 256 };
   for (size_t i = index, words = 0; i-- > 0 && words < MOST_WORDS; words++) {
     if (bf_source_is(source, i, "const") || bf_source_is(source, i, "constexpr") ||
         bf_source_is(source, i, "enum"))
       return true;
+    if (bf_source_is(source, i, "{"))
+      return (i > 0 && bf_source_is(source, i - 1, "enum")) ||
+             (i > 1 && bf_source_is(source, i - 2, "enum"));
     if (bf_source_is(source, i, ";") || bf_source_is(source, i, "}"))
       return false;
   }
@@ -235,6 +238,19 @@ static bool read_variable(const reading *r, size_t name, uint64_t *value) {
   return read_declared(r, name, 0, source->tokens, &is_there, value);
 }
 
+/* The constant of that name whose declaration is the nearest one that can be seen from the token.
+ */
+static bool read_visible(const reading *r, size_t name, uint64_t *value) {
+  const bf_source *source = r->source;
+  for (size_t i = name; i-- > 1;) {
+    if (bf_source_is(source, i, "}") && source->token[i].partner < i)
+      i = source->token[i].partner;
+    else if (is_same(source, i, name) && bf_source_is(source, i + 1, "="))
+      return read_constant(r, name, i, value);
+  }
+  return false;
+}
+
 /* The side of a dim3: name.x where `dim3 name(a, b)` declares it, once. */
 static bool read_side(const reading *r, size_t name, uint64_t *value) {
   const bf_source *source = r->source;
@@ -309,7 +325,7 @@ static bool read_name(const reading *r, size_t name, uint64_t *value) {
   if (*r->lookups == 0)
     return false;
   --*r->lookups;
-  if (read_parameter(r, name, value))
+  if (read_parameter(r, name, value) || (r->is_host && read_visible(r, name, value)))
     return true;
   for (size_t i = 0; i < r->source->tokens; i++) {
     uint64_t found;
@@ -426,45 +442,4 @@ bool bf_source_host_value(const bf_source *source, size_t first, size_t end, uin
                .lookups = &lookups,
                .is_host = true};
   return first < end && read_sum(&r, value) && r.at == end;
-}
-
-/* ---- Types ---- */
-
-/* Bytes of a scalar of C, and of those that CUDA makes vectors of: float4, ushort2. */
-static const struct {
-  const char *name;
-  unsigned bytes;
-} scalars[] = {{"char", 1},           {"signed char", 1},
-               {"unsigned char", 1},  {"bool", 1},
-               {"int8_t", 1},         {"uint8_t", 1},
-               {"uchar", 1},          {"short", 2},
-               {"unsigned short", 2}, {"int16_t", 2},
-               {"uint16_t", 2},       {"ushort", 2},
-               {"half", 2},           {"__half", 2},
-               {"__nv_bfloat16", 2},  {"int", 4},
-               {"unsigned", 4},       {"unsigned int", 4},
-               {"uint", 4},           {"float", 4},
-               {"int32_t", 4},        {"uint32_t", 4},
-               {"half2", 4},          {"__half2", 4},
-               {"__nv_bfloat162", 4}, {"double", 8},
-               {"long long", 8},      {"long", 8},
-               {"unsigned long", 8},  {"unsigned long long", 8},
-               {"int64_t", 8},        {"uint64_t", 8},
-               {"size_t", 8},         {"longlong", 8},
-               {"ulonglong", 8},      {"ulong", 8}};
-
-static unsigned scalar_bytes(const char *name, size_t length) {
-  for (size_t i = 0; i < sizeof scalars / sizeof *scalars; i++)
-    if (strlen(scalars[i].name) == length && strncmp(scalars[i].name, name, length) == 0)
-      return scalars[i].bytes;
-  return 0;
-}
-
-unsigned bf_source_type_bytes(const char *type) {
-  size_t length = strlen(type);
-  unsigned bytes = scalar_bytes(type, length);
-  if (bytes || length < 2 || type[length - 1] < '1' || type[length - 1] > '4' ||
-      !isalpha((unsigned char)type[length - 2]))
-    return bytes;
-  return scalar_bytes(type, length - 1) * (unsigned)(type[length - 1] - '0');
 }

@@ -98,7 +98,7 @@ expect 0 '"files": 2' '"name": "turn<32>"' '"name": "sum"'
 # Libraries and wheels.
 (cd project && nvcc -arch=sm_90 -lineinfo -Xcompiler -fPIC -shared -o libturn.so main.cu && nvcc -arch=sm_90 -lineinfo -lib -o libsum.a more/sum.cu)
 scan project/libturn.so project/libsum.a
-expect 0 'turn<32>' '2 files, 3 kernels'
+expect 0 'turn<16>' '2 files, 3 kernels'
 if command -v python3 >/dev/null; then
   python3 -c 'import sys, zipfile
 with zipfile.ZipFile("turn.whl", "w", zipfile.ZIP_DEFLATED) as z: z.write("project/libturn.so", "turn/libturn.so")'

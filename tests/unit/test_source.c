@@ -181,6 +181,27 @@ static void test_values(void **state) {
   }
 }
 
+/* Constants behind others of one declaration, and of one enum; what a function is given is none. */
+static void test_lists(void **state) {
+  (void)state;
+  static const char text[] =
+      "constexpr int A = 2, B = 8, C = A * B, D = C + 1; enum kinds { E = 3, F = 5 };\n"
+      "void f(const int g) { int h = 4; x[D] = x[F] + x[h]; }\n";
+  static const char *const names[] = {"D", "F", "h"};
+  static const uint64_t values[] = {17, 5, 0};
+  static const bf_source_array nowhere = {.function = SIZE_MAX};
+  bf_source *source = read_string(text);
+  for (unsigned i = 0; i < 3; i++) {
+    size_t last = source->tokens;
+    uint64_t value = 0;
+    while (!bf_source_is(source, --last, names[i]))
+      ;
+    assert_int_equal(bf_source_value(source, &nowhere, NULL, last, last + 1, &value), i < 2);
+    assert_int_equal(value, values[i]);
+  }
+  bf_source_free(source);
+}
+
 static void test_types(void **state) {
   (void)state;
   assert_int_equal(bf_source_type_bytes("float"), 4);
@@ -192,6 +213,31 @@ static void test_types(void **state) {
   assert_int_equal(bf_source_type_bytes("float5"), 0);
   assert_int_equal(bf_source_type_bytes("point"), 0);
   assert_int_equal(bf_source_type_bytes(""), 0);
+}
+
+/* Types by other names, and pointers into memory whose size the launch gives. */
+static void test_carved(void **state) {
+  (void)state;
+  static const char text[] =
+      "using real = double; typedef unsigned short tiny; extern __shared__ float all[];\n"
+      "template <typename T, int N> __global__ void k(int n) {\n"
+      "  T *a = (T *)all; const real *b = (real *)&a[n], *c = b + n; tiny *d = d0; int *e = 0;\n"
+      "  { tiny *f = (tiny *)(c + 2); f[1] = b[0]; } }\n";
+  static const char *const names[] = {"a", "b", "c", "f"};
+  static const unsigned bytes[] = {4, 8, 8, 2};
+  bf_source *source = read_string(text);
+  bf_source_array list[8];
+  size_t function = 0, count;
+  while (!bf_source_is(source, function, "k"))
+    function++;
+  assert_int_equal(bf_source_carved(source, function, "all", list, 8, &count), BF_OK);
+  assert_int_equal(count, 4);
+  for (size_t i = 0; i < count; i++) {
+    assert_string_equal(list[i].name, names[i]);
+    assert_int_equal(bf_source_element_bytes(source, &list[i], "k<float, 3>"), bytes[i]);
+  }
+  assert_true(list[3].scope_end < list[0].scope_end);
+  bf_source_free(source);
 }
 
 /* The problem with the uses of the first array, and how many elements are found. */
@@ -221,7 +267,10 @@ static void test_uses(void **state) {
   assert_uses("f(&s[0][1]);", 0, "the address of an element is taken in line 3");
   assert_uses("p = &s[0][1];", 0, "the address of an element is taken in line 3");
   assert_uses("f(s);", 0, "it is used as a pointer in line 3");
-  assert_uses("f(s[1]);", 0, "it is used with fewer subscripts in line 3");
+  assert_uses("f(s[1]);", 1, "");
+  assert_uses("reinterpret_cast<int4 *>(&s[0][4])[0] = x; y = *(int4 *)&s[1][4];", 2, "");
+  assert_uses("reinterpret_cast<int4 *>(&s[0][4])[1] = x;", 0,
+              "the address of an element is taken in line 3");
   assert_uses("int s = 2;", 0, "its name is declared again in line 3");
   assert_uses("#define AT(x) s[0][x]", 0, "a directive names it in line 3");
   assert_uses("s[0][\n#if 1\n1\n#endif\n];", 0, "a directive stands in a subscript in line 3");
@@ -255,7 +304,8 @@ int main(void) {
       cmocka_unit_test(test_words),        cmocka_unit_test(test_lines),
       cmocka_unit_test(test_refused),      cmocka_unit_test(test_huge),
       cmocka_unit_test(test_declarations), cmocka_unit_test(test_values),
-      cmocka_unit_test(test_types),        cmocka_unit_test(test_uses),
+      cmocka_unit_test(test_types),        cmocka_unit_test(test_lists),
+      cmocka_unit_test(test_carved),       cmocka_unit_test(test_uses),
       cmocka_unit_test(test_expressions),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
