@@ -2,7 +2,7 @@
 # Builds what a GPU machine needs, with cc and (for the CUDA tests) nvcc alone:
 #   gpu/build.sh OUT
 # OUT/choose, OUT/measure, OUT/results and OUT/weighted (the corpus with hashed addresses), OUT/truth (what the simulator is
-# compared with; with nvcc its kernels as OUT/h200_train.cubin and OUT/h200_test.cubin), OUT/libbankfold-inject.so,
+# compared with; with nvcc its kernels as OUT/h200_SET.cubin), OUT/libbankfold-inject.so,
 # OUT/loads and OUT/fatbins for what it costs, and a
 # program for each tests/gpu/*.cu and gpu/*.cu, and from gpu/vote OUT/vote_bench and OUT/libbankfold-vote-cuda.so
 # (for hist and hough --device gpu), where nvcc is found (in $PATH or the usual place; $NVCC names another, and none
@@ -116,7 +116,7 @@ mkdir -p "$out/fatbins"
 printf '%s\n' kernels/*/*.ptx | xargs -P "$jobs" -I FILE sh -c '
   '"$nvcc"' -fatbin -gencode "arch=compute_90,code=[sm_90,compute_90]" "$1" -o '"$out"'/fatbins/$(basename "$1" .ptx).fatbin' sh FILE
 
-for set in train test; do
+for set in train more test; do
   "$nvcc" -arch=sm_90 -cubin reproduce/h200/h200_$set.ptx -o "$out/h200_$set.cubin"
 done
 

@@ -3,8 +3,8 @@
 
 Runs gpu/truth under Nsight Compute, which flushes the caches before every launch: once with all
 counters, and three times with cycles alone, of which the table has the median, the least and the
-most. Skipped (status 77) without a GPU or ncu. Run as: truth.py OUT LAUNCHES TRAIN TEST, where OUT is
-what gpu/build.sh made and TRAIN and TEST what ptxas made of reproduce/h200/*.ptx.
+most. Skipped (status 77) without a GPU or ncu. Run as: truth.py OUT LAUNCHES SET=CUBIN..., where OUT is
+what gpu/build.sh made and CUBIN what ptxas made of reproduce/h200/h200_SET.ptx.
 """
 import csv
 import io
@@ -31,12 +31,12 @@ for reason in STALLS:
 
 def measure(arguments, repeats, metrics):
     """The values of metrics, launch by launch, as Nsight Compute writes them."""
-    out, launches, train, test = arguments
+    out, launches, *sets = arguments
     with tempfile.TemporaryDirectory() as folder:
         log = os.path.join(folder, "ncu.csv")
         run = subprocess.run(["ncu", "--clock-control", "none", "--cache-control", "all", "--csv", "--page", "raw",
                               "--print-units", "base", "--log-file", log, "--metrics", ",".join(metrics),
-                              os.path.join(out, "truth"), launches, train, test, str(repeats)],
+                              os.path.join(out, "truth"), launches, str(repeats), *sets],
                              capture_output=True, text=True, check=False)
         sys.stderr.write(run.stderr)
         with open(log, encoding="utf-8") as file:
@@ -61,7 +61,8 @@ def main():
         return 77
     arguments = sys.argv[1:]
     with open(arguments[1], encoding="utf-8") as file:
-        launches = list(csv.DictReader(file))
+        sets = {argument.split("=")[0] for argument in arguments[2:]}
+        launches = [row for row in csv.DictReader(file) if row["set"] in sets]
     timed = measure(arguments, REPEATS, [CYCLES])
     counted = measure(arguments, 1, list(COUNTERS.values()))
     if len(timed) != REPEATS * len(launches) or len(counted) != len(launches):

@@ -5,6 +5,9 @@
 
 #include "sim/sim.h"
 
+/* Groups of asynchronous copies of a warp that are told apart; a power of two. */
+enum { BF_SIM_GROUPS = 8 };
+
 typedef enum bf_sim_unit {
   BF_SIM_UNIT_NONE, /* free: takes no issue slot */
   BF_SIM_UNIT_INT,
@@ -35,6 +38,7 @@ int bf_sim_control_find(const bf_sim_gpu *gpu, const bf_emu_kernel *kernel, bf_a
 typedef struct bf_sim_op {
   uint8_t unit;
   uint8_t slots;        /* issue slots: more than 1 where it becomes several instructions */
+  uint8_t unit_slots;   /* of them on its unit; 0: all */
   uint16_t more_cycles; /* to the result than others of its unit */
   bool vanishes;        /* in three of four rounds of a loop */
   bool is_memory;       /* of any kind; in gou13 a "memory warp" */
@@ -42,12 +46,19 @@ typedef struct bf_sim_op {
   bool is_ordered;      /* global atomics, volatile accesses: happen in the order of time */
   bool reads_clock;     /* stays where it is */
   bool may_free_others; /* barriers, exits: other warps may go on after it */
-  bool awaits_copies;   /* cp.async.wait_all, or wait_group 0: asynchronous copies must have come */
+  bool awaits_copies;   /* cp.async.wait_all or wait_group: asynchronous copies must have come */
+  bool is_copy;         /* cp.async itself */
+  bool ends_group;      /* cp.async.commit_group */
+  uint8_t groups_left;  /* awaits_copies: groups of copies that need not have come */
+  bool is_gathered;     /* an atomic that one lane makes for all */
+  bool holds_warp;      /* a sequence with a branch: nothing of the warp passes it */
+  bool is_either;       /* an addition that the unit of integers or of multiplication makes */
   bool is_past_l1;      /* a load that goes past the first-level cache */
   bool is_absorbed;     /* a shared access that ptxas has merged into another one */
   bool is_store;        /* with `aliases` only, as the next */
   bool is_behind_store; /* a load that must not pass a store before it */
   bool is_fence;        /* waits until all accesses of its warp have happened */
+  bool is_guard;        /* a branch that ptxas makes a guard of what it skips */
   uint16_t sources, results;
   const uint32_t *source; /* registers read, then (from source + sources on) registers written */
   uint32_t site;          /* UINT32_MAX: none */
@@ -61,6 +72,11 @@ typedef struct bf_sim_program {
 
 int bf_sim_program_create(const bf_sim_gpu *gpu, const bf_emu_kernel *kernel,
                           bf_sim_program **program, bf_diagnostic *diagnostic);
+/* The unit of an instruction and how it is bound to memory (units.c). */
+void bf_sim_unit_set(const bf_sim_gpu *gpu, const bf_emu_instruction *found, bf_sim_op *op);
+/* Marks what ptxas makes of what is the same in all lanes (uniform.c); 0 or BF_NO_MEMORY. */
+int bf_sim_find_uniform(const bf_sim_gpu *gpu, const bf_emu_kernel *kernel,
+                        bf_sim_program *program);
 /* Marks stores, and loads that must stay behind one (alias.c). */
 void bf_sim_find_aliases(const bf_emu_kernel *kernel, bf_sim_program *program);
 void bf_sim_program_free(bf_sim_program *program);

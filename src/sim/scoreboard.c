@@ -14,6 +14,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* The second words of first_warps and barrier_release. */
+enum { FIRST_WARPS_TURN = 1, RELEASE_TURN = 1 };
+
 /* ---- The wheel ---- */
 
 static void sleep_until(board *own, unsigned slot, uint64_t now, uint64_t wake) {
@@ -159,10 +162,20 @@ static void pay(scored *score, uint64_t loading) {
 static void set_kind(board *own, scored *score, unsigned slot, const bf_sim_op *op) {
   uint8_t kind =
       op->unit == BF_SIM_UNIT_MEMORY && op->is_memory && !op->is_shared ? KIND_GLOBAL : op->unit;
+  kind = op->is_either ? KIND_EITHER : kind;
   uint64_t bit = UINT64_C(1) << slot;
   own->of_kind[score->kind] &= ~bit;
   own->of_kind[kind] |= bit;
   score->kind = kind;
+}
+
+/* Whether copies that its next instruction waits for have not come. */
+static bool awaits_copies(const bf_sim_warp *warp) {
+  unsigned waiting = 0;
+  bool has_all = warp->next->groups_left == 0;
+  for (unsigned back = has_all ? 0 : warp->next->groups_left + 1U; back < BF_SIM_GROUPS; back++)
+    waiting += warp->copies[(warp->group + BF_SIM_GROUPS - back) % BF_SIM_GROUPS];
+  return waiting > 0;
 }
 
 /* Puts a warp into the state that its next instruction asks for; it cannot issue before earliest.
@@ -189,8 +202,8 @@ static void settle(bf_sim_sm *sm, bf_sim_warp *warp, uint64_t earliest) {
     loading = 0;
     ready = earliest;
   }
-  if (warp->next->awaits_copies && warp->loads)
-    loading = LOADING_ALL;
+  if (warp->next->awaits_copies && awaits_copies(warp))
+    loading = LOADING_COPIES;
   if (warp->next->is_fence && warp->loads + warp->writes)
     loading = LOADING_FENCE;
   if (loading) {
@@ -240,6 +253,10 @@ static void run_free(bf_sim_sm *sm, bf_sim_warp *warp) {
     for (unsigned i = 0; i < op->sources && !op->is_absorbed; i++)
       ready = later(sm, score->ready[op->source[i]], ready);
     score->has_copies |= ready >= LOADING_FROM;
+    if (op->more_cycles && op->unit == BF_SIM_UNIT_NONE && ready < sm->now + op->more_cycles)
+      ready = sm->now + op->more_cycles;
+    if (op->is_guard)
+      score->guarded = warp->active;
     bf_sim_execute(sm, warp);
     set_results(score, op, ready);
     score->round = (uint8_t)(score->round + (op->unit == BF_SIM_UNIT_BRANCH));
@@ -256,29 +273,42 @@ static void forget(bf_sim_sm *sm, const bf_sim_warp *warp) {
   own->scheduler[score->scheduler].active &= ~bit;
 }
 
+/* Whether lanes go on that have not issued last: those that have taken another way, or all together
+ * behind where they meet. Where a guard takes the place of the branch, none have parted. */
+static bool is_other_way(const scored *score, const bf_sim_warp *warp, uint32_t before) {
+  return warp->turn == BF_EMU_TURN_READY && (warp->active & ~before) != 0 && !score->guarded;
+}
+
 /* The warp has executed an instruction: looks at what comes next. */
 static void go_on(bf_sim_sm *sm, bf_sim_warp *warp, uint64_t earliest) {
   if (sm->is_stopped)
     return;
+  scored *score = &((board *)sm->core_data)->warp[warp->slot];
+  uint32_t before = warp->active;
   bf_sim_look(sm, warp);
   run_free(sm, warp);
+  if (warp->emu && is_other_way(score, warp, before))
+    earliest += sm->gpu->diverge_cycles;
+  if (score->guarded == warp->active)
+    score->guarded = 0;
   if (warp->emu)
     settle(sm, warp, earliest);
   else
     forget(sm, warp);
 }
 
-/* The cycle at which warps of a block go on when the last one has come to a barrier now. */
-static uint64_t behind_barrier(const bf_sim_sm *sm) {
-  double cycles =
-      (double)sm->gpu->barrier_cycles + sm->gpu->barrier_warp_cycles * sm->warps_per_block;
+/* The cycle at which a warp goes on when the last one of its block has come to a barrier now. */
+static uint64_t behind_barrier(const bf_sim_sm *sm, const bf_sim_warp *warp) {
+  unsigned before =
+      sm->gpu->barrier_release == RELEASE_TURN ? warp->index + 1 : sm->warps_per_block;
+  double cycles = (double)sm->gpu->barrier_cycles + sm->gpu->barrier_warp_cycles * before;
   return sm->now + (uint64_t)cycles;
 }
 
 static void freed(bf_sim_sm *sm, bf_sim_warp *warp) {
   run_free(sm, warp);
   if (warp->emu)
-    settle(sm, warp, behind_barrier(sm));
+    settle(sm, warp, behind_barrier(sm, warp));
   else
     forget(sm, warp);
 }
@@ -331,9 +361,25 @@ static bool memory_takes(const bf_sim_sm *sm, board *own, unsigned scheduler, un
   return true;
 }
 
+/* The unit that an instruction takes now: of additions that two of them make, the one that is free.
+ */
+static unsigned unit_of(const bf_sim_sm *sm, const board *own, unsigned scheduler,
+                        const bf_sim_op *op) {
+  uint64_t free_at;
+  bool is_taken = op->is_either && free_set(sm, own, scheduler, op->unit, &free_at) == SETS;
+  return is_taken ? BF_SIM_UNIT_MUL : op->unit;
+}
+
 /* Whether instructions of a kind can issue now; notes what keeps them. */
 static bool can_issue(const bf_sim_sm *sm, board *own, unsigned scheduler, unsigned kind) {
-  uint64_t free_at;
+  uint64_t free_at, other_at;
+  if (kind == KIND_EITHER) {
+    if (free_set(sm, own, scheduler, BF_SIM_UNIT_INT, &free_at) < SETS ||
+        free_set(sm, own, scheduler, BF_SIM_UNIT_MUL, &other_at) < SETS)
+      return true;
+    note_blocked(own, scheduler, free_at < other_at ? free_at : other_at, BF_SIM_UNIT);
+    return false;
+  }
   if (kind == BF_SIM_UNIT_MEMORY || kind == KIND_GLOBAL)
     return memory_takes(sm, own, scheduler, kind);
   if (!own->unit_ticks[kind] || free_set(sm, own, scheduler, kind, &free_at) < SETS)
@@ -373,6 +419,7 @@ static bool issue(bf_sim_sm *sm, unsigned scheduler, bf_sim_warp *warp) {
   board *own = sm->core_data;
   const bf_sim_op *op = warp->next;
   scored *score = &own->warp[warp->slot];
+  unsigned unit = unit_of(sm, own, scheduler, op);
   if (op->is_ordered && bf_sim_must_pause(sm, op))
     return false;
   uint32_t instruction = warp->instruction;
@@ -382,11 +429,12 @@ static bool issue(bf_sim_sm *sm, unsigned scheduler, bf_sim_warp *warp) {
   bf_sim_execute(sm, warp);
   if (op->unit == BF_SIM_UNIT_MEMORY)
     ready = bf_sim_time_memory(sm, warp, op, &busy);
-  else if (own->unit_ticks[op->unit]) {
+  else if (own->unit_ticks[unit]) {
     uint64_t free_at;
-    unsigned set = free_set(sm, own, scheduler, op->unit, &free_at);
+    unsigned set = free_set(sm, own, scheduler, unit, &free_at);
     if (set < SETS)
-      own->unit_free[set][op->unit] = sm->now * TICKS + own->unit_ticks[op->unit] * op->slots;
+      own->unit_free[set][unit] =
+          sm->now * TICKS + own->unit_ticks[unit] * (op->unit_slots ? op->unit_slots : op->slots);
   }
   if (op->unit == BF_SIM_UNIT_BRANCH) {
     busy = sm->now + sm->gpu->branch_cycles;
@@ -394,6 +442,10 @@ static bool issue(bf_sim_sm *sm, unsigned scheduler, bf_sim_warp *warp) {
   }
   if (op->is_fence)
     busy = sm->now + sm->gpu->fence_cycles;
+  if (op->holds_warp)
+    busy = ready;
+  if (op->ends_group)
+    warp->group = (uint8_t)((warp->group + 1) % BF_SIM_GROUPS);
   if (score->is_passed)
     ready = pass(sm, score, op, ready);
   set_results(score, op, ready);
@@ -402,7 +454,7 @@ static bool issue(bf_sim_sm *sm, unsigned scheduler, bf_sim_warp *warp) {
   if (sm->settings->watch && ready < LOADING_FROM) /* else when the data has come */
     bf_sim_tell(sm, warp, scheduler, instruction, sm->now, ready,
                 (unsigned)bf_count_wavefronts(&sm->touched.shared));
-  uint64_t earliest = op->unit == BF_SIM_UNIT_BARRIER ? behind_barrier(sm) : busy;
+  uint64_t earliest = op->unit == BF_SIM_UNIT_BARRIER ? behind_barrier(sm, warp) : busy;
   go_on(sm, warp, earliest);
   return true;
 }
@@ -643,6 +695,7 @@ static void admit(bf_sim_sm *sm, bf_sim_warp *warp) {
   memset(score->ready, 0, sm->program->registers * sizeof *score->ready);
   score->shared_at = score->late_until = score->stored_at = score->store_loading = 0;
   score->late_count = score->owed_count = score->round = 0;
+  score->guarded = 0;
   score->owed_instructions = 0;
   score->has_copies = false;
   score->state = WAITING;
@@ -683,8 +736,9 @@ static void loaded(bf_sim_sm *sm, bf_sim_load *load) {
     score->stored_at = sm->now;
   }
   bool is_paid = score->loading == LOADING_OWED && score->owed_count == 0;
-  bool is_last = warp->loads == 0 && (score->loading == LOADING_ALL ||
-                                      (score->loading == LOADING_FENCE && warp->writes == 0));
+  bool is_last = score->state == LOADING &&
+                 ((score->loading == LOADING_COPIES && !awaits_copies(warp)) ||
+                  (score->loading == LOADING_FENCE && warp->loads == 0 && warp->writes == 0));
   if (score->state == LOADING && (score->loading == code || is_paid || is_last))
     settle(sm, warp, score->wake > sm->now ? score->wake : sm->now);
 }
@@ -745,6 +799,15 @@ static void free_board(bf_sim_sm *sm) {
   free(own);
 }
 
+/* The scheduler of a slot. Where the warps of a block are a multiple of the schedulers, the first
+ * of each block may be with the next one (first_warps), so that what only first warps do is shared.
+ */
+static unsigned scheduler_of(const bf_sim_sm *sm, unsigned slot) {
+  unsigned schedulers = (unsigned)sm->gpu->schedulers, block = slot / sm->warps_per_block;
+  bool turns = sm->gpu->first_warps == FIRST_WARPS_TURN && sm->warps_per_block % schedulers == 0;
+  return (slot + (turns ? block : 0)) % schedulers;
+}
+
 static int create(bf_sim_sm *sm, bf_diagnostic *diagnostic) {
   board *own = sm->core_data = calloc(1, sizeof *own);
   if (!own)
@@ -763,7 +826,7 @@ static int create(bf_sim_sm *sm, bf_diagnostic *diagnostic) {
     scored *score = &own->warp[i];
     score->ready = own->registers + (size_t)i * sm->program->registers;
     score->passed = own->passed ? &own->passed[i] : NULL;
-    score->scheduler = (uint8_t)(i % own->schedulers);
+    score->scheduler = (uint8_t)scheduler_of(sm, i);
     own->scheduler[score->scheduler].mask |= UINT64_C(1) << i;
   }
   set_units(sm->gpu, own);

@@ -9,15 +9,15 @@
 
 enum { WHEEL = 64, TICKS = 256 }; /* cycles of the wheel; parts of a cycle that units count in */
 enum { SETS = 64, NO_SLOT = 64 };
-/* Instructions that find their unit busy together: those of a unit, and accesses to global memory,
- * which need room among the loads in flight. */
-enum { KIND_GLOBAL = BF_SIM_UNITS, KINDS };
+/* Instructions that find their unit busy together: those of a unit, accesses to global memory,
+ * which need room among the loads in flight, and additions that either of two units makes. */
+enum { KIND_GLOBAL = BF_SIM_UNITS, KIND_EITHER, KINDS };
 
 /* Cycles from here on stand for loads in flight; the last ones for all loads that are owed, and for
- * all of the warp. */
+ * copies of the warp. */
 #define LOADING_FROM (UINT64_C(1) << 62)
 #define LOADING_OWED UINT64_MAX
-#define LOADING_ALL (UINT64_MAX - 1)
+#define LOADING_COPIES (UINT64_MAX - 1)
 #define LOADING_FENCE (UINT64_MAX - 2) /* and all its stores */
 
 enum { OWED = 16, LATE = 64 };
@@ -49,6 +49,7 @@ typedef struct scored {
   uint8_t late_first, late_count;
   uint8_t owed_count;
   unsigned owed_instructions;
+  uint32_t guarded; /* lanes that go on behind what a guard keeps from some of them; 0: none */
 } scored;
 
 typedef struct issuer {

@@ -221,6 +221,8 @@ static void touch_global(bf_sim_sm *sm, const bf_emu_event *event) {
   if (sm->touched.is_atomic && sm->gpu->l2_atomics == BF_SIM_ATOMICS_WORDS) {
     count_same_words(sm, event);
     sm->touched.is_unread = event->op == BF_OP_RED;
+    for (unsigned i = 0; i < sm->touched.lines && sm->executing->is_gathered; i++)
+      sm->touched.line[i].operations = 1;
   }
 }
 
@@ -323,6 +325,7 @@ void bf_sim_look(bf_sim_sm *sm, bf_sim_warp *warp) {
 }
 
 void bf_sim_execute(bf_sim_sm *sm, bf_sim_warp *warp) {
+  sm->executing = warp->next;
   sm->touched.shared_accesses = 0;
   sm->touched.has_locks = false;
   sm->touched.locked_until = 0;
@@ -419,6 +422,8 @@ bf_sim_load *bf_sim_send(bf_sim_sm *sm, bf_sim_warp *warp, const bf_sim_op *op, 
     return NULL;
   }
   warp->loads++;
+  load->group = warp->group;
+  warp->copies[warp->group] = (uint16_t)(warp->copies[warp->group] + op->is_copy);
   return load;
 }
 
@@ -432,6 +437,7 @@ static void line_done(void *context, uint32_t token) {
   if (warp->emu && warp->age == load->warp_age) {
     if (!load->is_write) {
       warp->loads--;
+      warp->copies[load->group] = (uint16_t)(warp->copies[load->group] - load->op->is_copy);
       sm->core->loaded(sm, load);
     } else if (--warp->writes == 0 && sm->core->written)
       sm->core->written(sm, warp);
@@ -526,7 +532,8 @@ static void begin_block(bf_sim_sm *sm, uint64_t index) {
     warp->block = block;
     warp->index = i;
     warp->age = sm->next_age++;
-    warp->loads = 0;
+    warp->loads = warp->group = 0;
+    memset(warp->copies, 0, sizeof warp->copies);
     sm->warps_alive++;
   }
   for (unsigned i = 0; i < block->warps; i++) {

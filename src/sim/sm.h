@@ -29,9 +29,11 @@ typedef struct bf_sim_warp {
   bf_emu_turn turn;
   const bf_sim_op *next; /* turn READY */
   uint32_t instruction, active;
-  unsigned loads;  /* global loads in flight */
-  unsigned writes; /* stores and reductions that have not happened yet */
-  void *core_data; /* of the core */
+  unsigned loads;                 /* global loads in flight */
+  uint16_t copies[BF_SIM_GROUPS]; /* of them asynchronous copies, by group */
+  uint8_t group;                  /* to which copies belong now */
+  unsigned writes;                /* stores and reductions that have not happened yet */
+  void *core_data;                /* of the core */
 } bf_sim_warp;
 
 /* What the instruction just executed did to memory. A merged shared access may be several. */
@@ -65,6 +67,7 @@ typedef struct bf_sim_load {
   uint64_t warp_age; /* of the warp when it was issued */
   unsigned lines;    /* not answered yet */
   bool is_write;     /* a store or reduction: nobody waits for it, but it takes room */
+  uint8_t group;     /* of copies */
   uint64_t issued;
 } bf_sim_load;
 
@@ -131,6 +134,7 @@ typedef struct bf_sim_sm {
   const bf_sim_addresses *addresses;
   const struct bf_sim_range *last_range; /* that an address was found in */
   bf_sim_touched touched;
+  const bf_sim_op *executing;
   bf_sim_locked *locked; /* words that loops with locks work on, by a hash; NULL: none yet */
   bf_sim_l1 *l1;
   bf_sim_load *load;
