@@ -58,6 +58,44 @@ API(cudaMemPrefetchAsync_v2, const void *address, size_t bytes, rt_location loca
   return rt_leave(context, error);
 }
 
+#if CUDART_MAJOR >= 13
+/* Each range goes to the last location whose first range is not behind it. */
+API(cudaMemPrefetchBatchAsync, void **address, size_t *bytes, size_t count, rt_location *location,
+    size_t *first, size_t locations, unsigned long long flags, void *stream) {
+  RT_ENTER_DEVICE(context);
+  bool is_good = address && bytes && count && location && first && locations && first[0] == 0;
+  int error = is_good && flags == 0 ? cudaSuccess : cudaErrorInvalidValue;
+  rt_leave(context, error);
+  for (size_t i = 0, at = 0; error == cudaSuccess && i < count; i++) {
+    while (at + 1 < locations && first[at + 1] <= i)
+      at++;
+    error = cudaMemPrefetchAsync(address[i], bytes[i], location[at], 0, stream);
+  }
+  return error;
+}
+PER_THREAD(cudaMemPrefetchBatchAsync, ptsz);
+
+/* What is in the ranges need not be kept; here it is. */
+API(cudaMemDiscardBatchAsync, void **address, size_t *bytes, size_t count, unsigned long long flags,
+    void *stream) {
+  RT_ENTER_DEVICE(context);
+  bool is_good = address && bytes && count && flags == 0 && rt_is_stream(context, stream);
+  int error = is_good ? cudaSuccess : cudaErrorInvalidValue;
+  for (size_t i = 0; error == cudaSuccess && i < count; i++)
+    error = check_managed(context, address[i], bytes[i], "cudaMemDiscardBatchAsync");
+  return rt_leave(context, error);
+}
+PER_THREAD(cudaMemDiscardBatchAsync, ptsz);
+
+API(cudaMemDiscardAndPrefetchBatchAsync, void **address, size_t *bytes, size_t count,
+    rt_location *location, size_t *first, size_t locations, unsigned long long flags,
+    void *stream) {
+  return cudaMemPrefetchBatchAsync(address, bytes, count, location, first, locations, flags,
+                                   stream);
+}
+PER_THREAD(cudaMemDiscardAndPrefetchBatchAsync, ptsz);
+#endif
+
 /* Takes note of advice, by its number. */
 static void note(rt_advice *advice, int number, rt_location location) {
   bool is_set = number % 2;

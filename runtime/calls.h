@@ -27,6 +27,9 @@ int cudaFuncGetParamInfo(const void *host, size_t index, size_t *offset, size_t 
 int cudaFuncSetAttribute(const void *host, int attribute, int value);
 int cudaFuncSetCacheConfig(const void *host, int config);
 int cudaFuncGetName(const char **name, const void *host);
+int cudaOccupancyMaxActiveClusters(int *clusters, const void *host, const rt_launch_config *config);
+int cudaOccupancyMaxPotentialClusterSize(int *size, const void *host,
+                                         const rt_launch_config *config);
 int cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int *blocks, const void *host,
                                                            int threads, size_t dynamic_shared_bytes,
                                                            unsigned flags);

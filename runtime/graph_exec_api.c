@@ -420,6 +420,15 @@ API(cudaDeviceGraphMemTrim, int device) {
   return rt_leave(context, device == 0 ? cudaSuccess : cudaErrorInvalidDevice);
 }
 
+/* Only the highest marks (1 and 3) may be set, to 0: here they are what is there now. */
+API(cudaDeviceSetGraphMemAttribute, int device, int attribute, void *value) {
+  RT_ENTER_DEVICE(context);
+  bool is_mark = value && (attribute == 1 || attribute == 3) && *(const uint64_t *)value == 0;
+  return rt_leave(context, device != 0 ? cudaErrorInvalidDevice
+                           : is_mark   ? cudaSuccess
+                                       : cudaErrorInvalidValue);
+}
+
 /* Bytes that launches have allocated (0, and 1 the most of them), or that graphs keep (2 and 3). */
 API(cudaDeviceGetGraphMemAttribute, int device, int attribute, void *value) {
   RT_ENTER_DEVICE(context);

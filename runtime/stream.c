@@ -339,6 +339,26 @@ API(cudaDeviceSetMemPool, int device, void *pool) {
                                        : cudaErrorInvalidValue);
 }
 
+#if CUDART_MAJOR >= 13
+/* Pools of a location: those of the device (type 1 of locations), pinned memory (allocation type
+ * 1). */
+API(cudaMemGetDefaultMemPool, void **pool, const rt_location *location, int type) {
+  if (!location || location->type != 1 || type != 1)
+    return rt_refuse("cudaMemGetDefaultMemPool of memory that is not the device's");
+  return cudaDeviceGetDefaultMemPool(pool, location->number);
+}
+
+API(cudaMemGetMemPool, void **pool, const rt_location *location, int type) {
+  return cudaMemGetDefaultMemPool(pool, location, type);
+}
+
+API(cudaMemSetMemPool, const rt_location *location, int type, void *pool) {
+  if (!location || location->type != 1 || type != 1)
+    return rt_refuse("cudaMemSetMemPool of memory that is not the device's");
+  return cudaDeviceSetMemPool(location->number, pool);
+}
+#endif
+
 API(cudaMemPoolTrimTo, void *pool, size_t bytes) {
   RT_ENTER_DEVICE(context);
   (void)bytes;

@@ -25,6 +25,8 @@ DR_PASS(cuUserObjectCreate, cudaUserObjectCreate,
 DR_PASS(cuUserObjectRetain, cudaUserObjectRetain, (void *object, unsigned count), (object, count))
 DR_PASS(cuUserObjectRelease, cudaUserObjectRelease, (void *object, unsigned count), (object, count))
 DR_PASS(cuDeviceGraphMemTrim, cudaDeviceGraphMemTrim, (int device), (device))
+DR_PASS(cuDeviceSetGraphMemAttribute, cudaDeviceSetGraphMemAttribute,
+        (int device, int attribute, void *value), (device, attribute, value))
 DR_PASS(cuDeviceGetGraphMemAttribute, cudaDeviceGetGraphMemAttribute,
         (int device, int attribute, void *value), (device, attribute, value))
 

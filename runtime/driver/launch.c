@@ -139,6 +139,22 @@ API(cuOccupancyAvailableDynamicSMemPerBlock, size_t *bytes, void *function, int 
   DR_RETURN(cudaOccupancyAvailableDynamicSMemPerBlock(bytes, function, blocks, threads));
 }
 
+API(cuOccupancyMaxActiveClusters, int *clusters, void *function, const configuration *how) {
+  DR_CHECK();
+  if (!how)
+    return CUDA_ERROR_INVALID_VALUE;
+  rt_launch_config config = runtime_config(how);
+  DR_RETURN(cudaOccupancyMaxActiveClusters(clusters, function, &config));
+}
+
+API(cuOccupancyMaxPotentialClusterSize, int *size, void *function, const configuration *how) {
+  DR_CHECK();
+  if (!how)
+    return CUDA_ERROR_INVALID_VALUE;
+  rt_launch_config config = runtime_config(how);
+  DR_RETURN(cudaOccupancyMaxPotentialClusterSize(size, function, &config));
+}
+
 /* Tries blocks of whole warps from the largest on: the first that fills a multiprocessor with the
  * most threads wins. */
 API(cuOccupancyMaxPotentialBlockSizeWithFlags, int *grid, int *block, void *function,

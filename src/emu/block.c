@@ -189,7 +189,8 @@ void bf_emu_block_begin(bf_emu_block *block, bf_emu_worker *worker, uint64_t ind
       join->next_free = warp->free_joins;
       warp->free_joins = join;
     }
-    warp->polled = warp->is_meeting = false;
+    warp->polled = 0;
+    warp->is_meeting = false;
     warp->test = NULL;
     bf_emu_late_begin(warp);
     warp->instructions = warp->lined_up = 0;

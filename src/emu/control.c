@@ -18,8 +18,8 @@ const bf_emu_op *bf_emu_step_join(bf_emu_warp *warp, const bf_emu_op *op) {
 /* Goes back to target, unless it is time for others. */
 static const bf_emu_op *go_back(bf_emu_warp *warp, const bf_emu_op *op, const bf_emu_op *target) {
   bf_emu_jump(warp, op, target);
-  bool polled = warp->polled;
-  warp->polled = false;
+  bool polled = warp->polled != 0;
+  warp->polled = 0;
   if (polled && ++warp->spins >= BF_EMU_MOST_SPINS)
     return bf_emu_yield(warp, target, true);
   if (warp->budget == 0 || --warp->budget == 0)
@@ -207,6 +207,7 @@ static const bf_emu_op *wait_at(bf_emu_warp *warp, const bf_emu_op *op, uint32_t
   bf_emu_path *path = bf_emu_set_aside(warp, op + 1);
   path->state = BF_EMU_AT_BARRIER;
   path->barrier = number;
+  block->polls += (warp->polled & BF_EMU_POLLS_GRID) != 0;
   if (rest) {
     warp->active = rest;
     bf_emu_set_aside(warp, op + 1);

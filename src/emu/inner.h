@@ -239,6 +239,9 @@ typedef struct bf_emu_path {
   uint64_t test_address; /* of that mbarrier */
 } bf_emu_path;
 
+/* Whom a path may wait for: other threads of its block, or of all. */
+typedef enum bf_emu_polled { BF_EMU_POLLS_BLOCK = 1, BF_EMU_POLLS_GRID = 2 } bf_emu_polled;
+
 struct bf_emu_warp {
   /* What operations use most: the path that runs. */
   uint8_t *registers; /* of frame */
@@ -257,7 +260,7 @@ struct bf_emu_warp {
   unsigned budget; /* backward branches left before other warps run */
   unsigned index;  /* in its block */
   uint32_t lanes;  /* that exist */
-  bool polled;     /* memory was read in a way that waits for others */
+  uint8_t polled;  /* bf_emu_polled: memory was read in a way that waits for others */
   bool is_meeting; /* the operation that runs has met all it waited for */
   uint8_t *local;  /* local memory: stack_bytes per lane, lane after lane; NULL: none */
 
@@ -299,6 +302,7 @@ typedef struct bf_emu_block {
   uint32_t threads_alive;
   bf_emu_barrier barrier[BF_EMU_BARRIERS];
   uint64_t epoch;               /* barriers completed */
+  uint32_t polls;               /* in this turn: paths at barriers that have polled for the grid */
   struct bf_emu_shadow *shadow; /* what is known of each byte, or NULL */
   uint8_t *local;               /* of all its threads, or NULL */
   uint64_t local_bytes;

@@ -20,7 +20,9 @@
 #include <stdlib.h>
 
 enum {
-  ROUNDS = 1 << 12, /* of all warps of a block between two reports */
+  ROUNDS = 1 << 12,       /* of all warps of a block between two reports */
+  POLLING_ROUNDS = 64,    /* after which a block is set aside that polls memory between barriers */
+  LONGEST_TURN = 1 << 14, /* rounds, after which any block is: it may wait by means not known */
   DEFAULT_STACK_BYTES = 1 << 16,
   LEAST_STACK_BYTES = 1 << 10,
   IN_FLIGHT = 4096,
@@ -95,11 +97,14 @@ static void call_others(bf_emu_flight *flight) {
 }
 
 /* Runs the warps of a block in turn until the block is done, or until a whole round has only made
- * warps give up their turn: then others should run. */
+ * warps give up their turn, or many rounds have polled memory: then others should run. */
 static outcome run_block(bf_emu_block *block) {
   bf_emu_flight *flight = block->worker->flight;
+  block->polls = 0;
   for (unsigned round = 1;; round++) {
     bool waits = false, moved = false;
+    if (round == LONGEST_TURN || (round % POLLING_ROUNDS == 0 && block->polls >= POLLING_ROUNDS))
+      return WAITS;
     if (round % ROUNDS == 0) /* a block may pass barriers for ever */
       report(flight);
     for (unsigned i = 0; i < block->warps; i++) {

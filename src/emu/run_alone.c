@@ -54,8 +54,8 @@ static inline const bf_emu_op *jump(bf_emu_warp *warp, const bf_emu_op *op) {
     if (warp->budget < 2 || (warp->polled && warp->spins + 1 >= BF_EMU_MOST_SPINS))
       return NULL;
     warp->budget--;
-    warp->spins += warp->polled;
-    warp->polled = false;
+    warp->spins += warp->polled != 0;
+    warp->polled = 0;
   }
   account(warp, op + 1);
   warp->segment = branch->target[0];
@@ -176,7 +176,7 @@ do_NONE:
     if (watched || !is_near(worker, op, address, sizeof(type), false))                             \
       goto do_NONE;                                                                                \
     VALUE(type, op->d) = *(const volatile type *)(uintptr_t)address;                               \
-    warp->polled = true;                                                                           \
+    warp->polled = BF_EMU_POLLS_GRID;                                                              \
     GO_ON;                                                                                         \
   }
   POLL(POLL_32, uint32_t)
@@ -193,7 +193,7 @@ do_NONE:
     (void)b, (void)c;                                                                              \
     *at = (value);                                                                                 \
     VALUE(type, op->d) = old;                                                                      \
-    warp->polled |= op->small[0] != 0;                                                             \
+    warp->polled |= op->small[0];                                                                  \
     GO_ON;                                                                                         \
   }
   BF_ALONE_ATOMICS(X)

@@ -412,7 +412,7 @@ static const bf_emu_op *run_test(bf_emu_warp *warp, const bf_emu_op *op) {
   bf_emu_set_predicate(warp, detail->d, lanes, over);
   warp->test = lanes & ~over ? op : NULL;
   if (lanes & ~over) { /* others should run before this is tried again */
-    warp->polled = true;
+    warp->polled |= BF_EMU_POLLS_BLOCK;
     warp->spins = BF_EMU_MOST_SPINS;
   }
   return op + 1;

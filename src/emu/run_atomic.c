@@ -31,7 +31,7 @@ typedef struct atomic {
   combine apply; /* NULL for 16-byte exchange and swap */
   /* The usual operations: on one thread of the host, and on several; NULL: apply does it. */
   changer change_alone, change_together;
-  bool polls;
+  uint8_t polls; /* a bf_emu_polled, or 0 */
 } atomic;
 
 /* ---- Combining ---- */
@@ -499,7 +499,8 @@ bool BF_EMU_NAME(bf_emu_select_atomic)(bf_emu_decoder *decoder,
     what->kind = BF_OP_ATOM;
     what->told_bytes = 0;
   }
-  what->polls = what->is_swap || bf_ptx_has(instruction, "exch");
+  if (what->is_swap || bf_ptx_has(instruction, "exch"))
+    what->polls = what->space == BF_PTX_SPACE_SHARED ? BF_EMU_POLLS_BLOCK : BF_EMU_POLLS_GRID;
   what->apply = what->size == 16 ? NULL : find_combine(instruction, type);
   if (!what->apply && (what->size != 16 || !what->polls))
     return bf_emu_refuse(decoder, "operation of this type");

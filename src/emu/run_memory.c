@@ -518,9 +518,12 @@ static void select_plain(const transfer *what, bool is_load, bf_emu_op *op) {
                       : (equal ? store_global_32 : store_global_64);
 }
 
-static bool polls(const bf_ptx_instruction *instruction) {
-  return bf_ptx_has(instruction, "volatile") || bf_ptx_has(instruction, "relaxed") ||
-         bf_ptx_has(instruction, "acquire") || bf_ptx_has(instruction, "mmio");
+/* A bf_emu_polled of a load, or 0. */
+static uint8_t polls(const bf_ptx_instruction *instruction, bf_ptx_space space) {
+  if (!bf_ptx_has(instruction, "volatile") && !bf_ptx_has(instruction, "relaxed") &&
+      !bf_ptx_has(instruction, "acquire") && !bf_ptx_has(instruction, "mmio"))
+    return 0;
+  return space == BF_PTX_SPACE_SHARED ? BF_EMU_POLLS_BLOCK : BF_EMU_POLLS_GRID;
 }
 
 bool BF_EMU_NAME(bf_emu_select_memory)(bf_emu_decoder *decoder,
@@ -556,7 +559,7 @@ bool BF_EMU_NAME(bf_emu_select_memory)(bf_emu_decoder *decoder,
   if (what->space == BF_PTX_SPACE_CONST || what->space == BF_PTX_SPACE_PARAM)
     what->space = BF_PTX_SPACE_GLOBAL;
   what->address = bf_emu_bind_address(decoder, instruction, address, what->space);
-  what->polls = is_load && polls(instruction);
+  what->polls = is_load ? polls(instruction, what->space) : 0;
   what->move_vector = find_vector_mover(is_load, what);
   op->run = is_load ? load_any : store_any;
   op->detail = what;

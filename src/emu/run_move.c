@@ -392,7 +392,7 @@ static const bf_emu_op *order_block(bf_emu_warp *warp, const bf_emu_op *op) {
 
 /* Who sleeps waits for others. */
 static const bf_emu_op *sleep_a_little(bf_emu_warp *warp, const bf_emu_op *op) {
-  warp->polled = true;
+  warp->polled |= BF_EMU_POLLS_GRID;
   return op + 1;
 }
 

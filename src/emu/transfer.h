@@ -28,7 +28,7 @@ typedef struct bf_emu_transfer {
   uint32_t place[BF_EMU_MOST_VECTOR];
   bf_emu_mover move[BF_EMU_MOST_VECTOR];
   bf_emu_vector_mover move_vector; /* where there is one */
-  bool polls;                      /* may wait for what others write */
+  uint8_t polls;                   /* a bf_emu_polled: may wait for what others write */
 } bf_emu_transfer;
 
 #endif

@@ -1,6 +1,8 @@
-// Threads that wait for each other without a barrier: the last block sums up, and blocks of a chain
-// wait for the one before.
+// Threads that wait for each other without a barrier: the last block sums up, blocks of a chain wait for the one
+// before, or for the one behind them with a barrier in each turn of the loop.
 #include "check.h"
+
+#include <cstring>
 
 __device__ unsigned arrived;
 __device__ volatile int chain[64];
@@ -42,6 +44,15 @@ __global__ void chained(int *order) {
   }
 }
 
+__global__ void chained_backwards(volatile int *value) {
+  for (bool is_done = false; !is_done; __syncthreads()) {
+    int next = value[blockIdx.x + 1];
+    is_done = next != 0;
+    if (is_done && threadIdx.x == 0)
+      value[blockIdx.x] = next + 1;
+  }
+}
+
 int main() {
   const int n = 5000, blocks = (n + 127) / 128;
   static int host[n];
@@ -59,5 +70,11 @@ int main() {
   chained<<<64, 32>>>(device);
   CHECK(cudaMemcpy(order, device, sizeof order, cudaMemcpyDeviceToHost));
   printf("chain ends with %d\n", order[63]);
+  memset(order, 0, sizeof order);
+  order[63] = 1;
+  CHECK(cudaMemcpy(device, order, sizeof order, cudaMemcpyHostToDevice));
+  chained_backwards<<<63, 64>>>(device);
+  CHECK(cudaMemcpy(order, device, sizeof order, cudaMemcpyDeviceToHost));
+  printf("the other way it ends with %d\n", order[0]);
   return 0;
 }
