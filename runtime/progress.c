@@ -5,6 +5,11 @@
 #include <stdio.h>
 #include <unistd.h>
 
+/* Of the kernel, if its other blocks take as long as those that are done. */
+static double seconds_left(const rt_progress *own, double now, uint64_t done, uint64_t blocks) {
+  return (now - own->begun) * (double)(blocks - done) / (double)done;
+}
+
 /* Says what runs, and which options make an end. */
 static void hint(rt_progress *own, double now, uint64_t done, uint64_t blocks) {
   rt_context *context = own->context;
@@ -14,11 +19,14 @@ static void hint(rt_progress *own, double now, uint64_t done, uint64_t blocks) {
                                                      "leaves results wrong";
   if (own->is_shown)
     fputs("\r\033[K", stderr);
+  char left[64] = "";
+  if (done && done < blocks)
+    snprintf(left, sizeof left, ", about %.0f s left of it", seconds_left(own, now, done, blocks));
   rt_say(context,
-         "%.0f s in kernels so far, now block %llu of %llu of %s: %s; timeout 600 bankfold exec "
+         "%.0f s in kernels so far, now block %llu of %llu of %s%s: %s; timeout 600 bankfold exec "
          "gives the table of ten minutes%s",
          context->kernel_seconds + now - own->begun, (unsigned long long)done,
-         (unsigned long long)blocks, own->kernel.data ? own->kernel.data : "a kernel", help,
+         (unsigned long long)blocks, own->kernel.data ? own->kernel.data : "a kernel", left, help,
          done ? "" : "; a kernel that waits for another kernel never ends here");
   context->is_hinted = true;
 }
@@ -34,6 +42,8 @@ static void draw(rt_progress *own, double now, uint64_t done, uint64_t blocks) {
   fprintf(stderr, "\r\033[K[%s] %.0f s  block %llu of %llu of %s", bar, now - own->begun,
           (unsigned long long)done, (unsigned long long)blocks,
           own->kernel.data ? own->kernel.data : "");
+  if (done && done < blocks)
+    fprintf(stderr, ", about %.0f s left", seconds_left(own, now, done, blocks));
   fflush(stderr);
 }
 

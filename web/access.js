@@ -1,29 +1,25 @@
 // Typing an index or a trace: what the accesses cost, as it is and with the remedy, drawn at once.
 import { h, put, field, choice, number, counted, announce, download } from './dom.js';
-import { Line, Cancelled, latest } from './engine.js';
+import { Line, Cancelled, complaint, latest } from './engine.js';
 import { pictureFigure, stepper } from './picture.js';
 import { remedyControls, remedyDefaults, hashOf, remedyOf } from './remedy.js';
 import { saveSvg, savePng } from './export.js';
 import { table } from './table.js';
+import { codeEditor } from './editor.js';
+import { boxModes, elementTypes, explainArguments, matrixOps, traceOf } from './shapes.js';
 
 export const accessDefaults = {
   form: 'index', index: 'tile[threadIdx.x][threadIdx.y]', type: 'float[32][32]', block: '32x8', op: 'ld', param: '',
+  stride: '32', offset: '0', bytes: '4', cute: '((4,8),(2,2)):((2,64),(1,512))', element: '__half', each: '2',
+  box: '64x64', mode: '128', row: 'lane', column: '0', matrix: 'ldmatrix4',
   trace: 'ld 4 ffffffff stride:32', machine: 'hopper', line: 0, remedy: remedyDefaults,
 };
 
-const forms = [['index', 'index of an array, as CUDA has it'], ['trace', 'lines of a trace']];
+const forms = [['index', 'index of an array, as CUDA has it'], ['stride', 'a stride'], ['layout', 'a CuTe layout of (thread, value)'], ['box', 'a box of a tensor copy (TMA)'],
+  ['matrix', 'rows for ldmatrix'], ['trace', 'lines of a trace']];
 const ops = [['ld', 'load'], ['st', 'store'], ['atom', 'atomic']];
-
-// Expressions, one to a line.
-function expressions(text) {
-  return text.split('\n').map((line) => line.trim()).filter(Boolean).slice(0, 16);
-}
-
-// Arguments of explain for the state.
-function explainArguments(state) {
-  const params = state.param.split(/[\s,]+/).filter(Boolean).flatMap((one) => ['--param', one]);
-  return ['explain', ...expressions(state.index), '--type', state.type, '--block', state.block, '--op', state.op, ...params, '--machine', state.machine];
-}
+const widths = ['1', '2', '4', '8', '16'].map((own) => [own, own]);
+const same = (list) => list.map((own) => [own, own]);
 
 // Sites with what they cost as it is and with the remedy.
 function bySite(before, after) {
@@ -36,7 +32,8 @@ export class AccessView {
     this.state = state;
     this.onchange = onchange;
     this.quick = new Line();
-    this.long = new Line();
+    this.side = new Line(); // what is drawn, while the other counts
+    this.long = new Line(true);
     this.machines = machines;
     this.refresh = latest(() => this.compute());
     this.controls = h('section', { class: 'panel controls', 'aria-label': 'the access' });
@@ -54,26 +51,52 @@ export class AccessView {
 
   // A control that changes one member of the state.
   text(key, props = {}) {
-    const tag = props.rows ? 'textarea' : 'input';
-    return h(tag, { spellcheck: 'false', autocapitalize: 'off', value: this.state[key], ...props, oninput: (event) => {
+    const oninput = (event) => {
+      this.state[key] = event.target.value;
+      this.state.line = 0;
+      this.changed();
+    };
+    return h('input', { spellcheck: 'false', autocapitalize: 'off', value: this.state[key], ...props, oninput });
+  }
+
+  // The same for code of several lines; where it is wrong is marked in it.
+  code(key, label, props) {
+    this.editor = codeEditor({ value: this.state[key], label, id: key, ...props, oninput: (event) => {
       this.state[key] = event.target.value;
       this.state.line = 0;
       this.changed();
     } });
+    return this.editor;
+  }
+
+  // The controls of the form that the access is given in.
+  formControls(set) {
+    const { state } = this;
+    const pair = (...fields) => h('div', { class: 'pair' }, fields);
+    const operation = () => field('operation', choice(ops, state.op, set('op')));
+    const element = () => field('element', choice(same(elementTypes), state.element, set('element')));
+    const names = () => field('names', this.text('param', { placeholder: 'k=4 n=64' }));
+    switch (state.form) {
+      case 'stride': return [pair(field('elements from lane to lane', this.text('stride', { inputmode: 'numeric' })), field('first element', this.text('offset', { inputmode: 'numeric' }))),
+        pair(operation(), field('bytes a lane', choice(widths, state.bytes, set('bytes'))))];
+      case 'layout': return [field('layout', this.code('cute', 'layout', { rows: 2 }), 'shape : stride; the first mode is the thread. Swizzle<B,M,S> o may stand before it'),
+        pair(element(), field('values at a time', this.text('each', { inputmode: 'numeric' }))), operation()];
+      case 'box': return [pair(field('box: rows x columns', this.text('box')), element()), field('swizzle of the copy', choice(Object.keys(boxModes).map((own) => [own, own === 'none' ? 'none' : `${own} bytes`]).sort(), state.mode, set('mode'))),
+        pair(field('row of a lane', this.text('row')), field('column', this.text('column'))), pair(operation(), field('bytes a lane', choice(widths, state.bytes, set('bytes')))), pair(field('block', this.text('block')), names())];
+      case 'matrix': return [field('row that a lane gives', this.code('index', 'row that a lane gives', { rows: 2 }), 'of 16 bytes, as for an index'),
+        pair(field('array', this.text('type')), field('instruction', choice(same(Object.keys(matrixOps)), state.matrix, set('matrix')))), pair(field('block', this.text('block')), names())];
+      case 'trace': return field('trace', this.code('trace', 'trace', { rows: 8, numbers: true }), 'op width mask address… [xCOUNT] [@SITE]; stride:32 stands for addresses');
+      default: return [field('index', this.code('index', 'index', { rows: 2 }), 'one a line; threadIdx, lane, tid, and the operators of C'),
+        pair(field('array', this.text('type')), field('block', this.text('block'))), pair(operation(), names())];
+    }
   }
 
   drawControls() {
     const { state } = this;
     const set = (key) => (value) => { state[key] = value; state.line = 0; this.drawControls(); this.changed(); };
     const machines = this.machines.map((one) => [one.name, one.title]);
-    put(this.controls,
-      h('h2', null, 'Access'),
-      field('given as', choice(forms, state.form, set('form'))),
-      state.form === 'index'
-        ? [field('index', this.text('index', { rows: 2, id: 'index' }), 'one a line; threadIdx, lane, tid, and the operators of C'),
-          h('div', { class: 'pair' }, field('array', this.text('type')), field('block', this.text('block'))),
-          h('div', { class: 'pair' }, field('operation', choice(ops, state.op, set('op'))), field('names', this.text('param', { placeholder: 'k=4 n=64' })))]
-        : field('trace', this.text('trace', { rows: 8, id: 'trace', class: 'code' }), 'op width mask address… [xCOUNT] [@SITE]; stride:32 stands for addresses'),
+    this.editor = undefined;
+    put(this.controls, h('h2', null, 'Access'), field('given as', choice(forms, state.form, set('form'), { id: 'form' })), this.formControls(set),
       field('machine', choice(machines, state.machine, set('machine'))));
     this.remedyHost ??= h('div');
     put(this.remedy, h('h2', null, 'Remedy'), this.remedyHost,
@@ -97,13 +120,12 @@ export class AccessView {
   }
 
   // The trace that the state stands for.
-  async traceText() {
-    const { state } = this;
-    if (state.form === 'trace') return `${state.trace}\n`;
-    if (!expressions(state.index).length) throw new Error('type an index, such as tile[threadIdx.x][0]');
-    const made = await this.quick.run([...explainArguments(state), '--save-trace']);
-    if (made.status) throw new Error(made.errors.replace(/^bankfold: error: /, '').trimEnd());
-    return made.output;
+  traceText() {
+    return traceOf(this.state, async (argv) => {
+      const made = await this.quick.run([...argv, '--save-trace', '--json']);
+      if (made.status) throw complaint(made);
+      return made.output;
+    });
   }
 
   async compute() {
@@ -112,20 +134,23 @@ export class AccessView {
       const files = { 'input.trace': await this.traceText() };
       this.files = files;
       const place = state.line ? `input.trace:${state.line}` : 'input.trace';
-      const [before, after, drawn, fixes] = await Promise.all([
-        this.quick.json(['check', 'input.trace', ...machine], files),
-        this.quick.json(['check', 'input.trace', '--hash', hash, ...machine], files),
-        this.quick.json(['draw', place, ...(hash === 'none' ? [] : ['--hash', hash]), ...machine], files),
-        state.form === 'index' ? this.quick.json(explainArguments(state)) : undefined,
+      const before = this.quick.json(['check', 'input.trace', ...machine], files);
+      const [plain, hashed, drawn, fixes] = await Promise.all([
+        before,
+        hash === 'none' ? before : this.quick.json(['check', 'input.trace', '--hash', hash, ...machine], files),
+        this.side.json(['draw', place, ...(hash === 'none' ? [] : ['--hash', hash]), ...machine], files),
+        state.form === 'index' ? this.side.json(explainArguments(state)) : undefined,
       ]);
-      this.show(before, after, drawn, fixes, hash);
+      this.show(plain, hashed, drawn, fixes, hash);
       this.problem.hidden = true;
+      this.editor?.mark();
       this.result.classList.remove('stale');
     } catch (error) {
       if (error instanceof Cancelled) return;
       this.problem.textContent = error.message;
       this.problem.hidden = false;
       this.result.classList.add('stale');
+      this.editor?.mark(error.line, error.column);
     }
     this.result.dataset.done = String(Number(this.result.dataset.done ?? 0) + 1);
   }

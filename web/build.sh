@@ -27,19 +27,19 @@ needs "$folder/embedded_machines.c" test -e "$folder/embedded_machines.c"
 sources() {
   ls src/{base,gf2,hash,access,memory,search,ptx,analyze,emu,sim,emit,verify,rewrite,source,exchange,tune,report,layout}/*.c \
     src/api/text.c cli/*.c cli/{find,remove,use,look,learn}/*.c web/*.c |
-    grep -vE '_avx(2|512)\.c$|^cli/(bankfold|open|library)\.c$|^src/sim/sweep_file\.c$' |
+    grep -vE '_avx(2|512)\.c$|^cli/(bankfold|open|library)\.c$|^src/(sim/sweep_file|base/zstd_open)\.c$' |
     grep -vE '^cli/look/(exec|ncu|corpus|scan|sweep)\.c$|^cli/use/(cicc|compile|nvcc|ptxas|run|tune|wrap|rtl)\.c$|^cli/learn/reproduce\.c$'
   echo "$folder/embedded_machines.c" "$folder/embedded_gpus.c" | tr ' ' '\n'
 }
 
-# One rule a kind of file; the emulator's arithmetic must be what is written (meson.build).
+# write_ninja OUT FLAGS LINK: the program in OUT, with more flags for compiling and for linking. One rule a kind of file; the emulator's arithmetic must be what is written (meson.build).
 write_ninja() {
-  local ccache='' source object objects=''
+  local out=$1 flags=$2 link=$3 ccache='' source object objects=''
   has ccache >/dev/null && ccache='ccache '
   cat <<END
 builddir = $out
 flags = --target=wasm32-wasi -std=gnu11 -O2 -msimd128 -D_GNU_SOURCE -D_WASI_EMULATED_MMAN -DBF_OPEN_ZSTD $
-  -D_WASI_EMULATED_GETPID -D_WASI_EMULATED_PROCESS_CLOCKS -Iinclude -Isrc -I. -isystem web/system -ffunction-sections -w
+  -D_WASI_EMULATED_GETPID -D_WASI_EMULATED_PROCESS_CLOCKS -Iinclude -Isrc -I. -isystem web/system -ffunction-sections -w $flags
 rule compile
   command = ${ccache}clang \$flags \$more -MMD -MF \$out.d -c \$in -o \$out
   depfile = \$out.d
@@ -47,7 +47,7 @@ rule compile
 rule archive
   command = rm -f \$out && llvm-ar-14 rcs \$out \$in
 rule link
-  command = clang --target=wasm32-wasi \$in -o \$out -Wl,--gc-sections,--strip-all,--stack-first,-z,stack-size=8388608 $
+  command = clang --target=wasm32-wasi \$in -o \$out -Wl,--gc-sections,--strip-all,--stack-first,-z,stack-size=8388608$link $
     -lwasi-emulated-mman -lwasi-emulated-getpid -lwasi-emulated-process-clocks -lc++abi -lm
 END
   while read -r source; do
@@ -62,10 +62,21 @@ END
   echo "build $out/bankfold.wasm: link $out/objects/web_entry.c.o $out/libbankfold.a"
 }
 
-mkdir -p "$out"
-write_ninja >"$out/build.ninja.new"
-cmp -s "$out/build.ninja.new" "$out/build.ninja" || cp "$out/build.ninja.new" "$out/build.ninja"
-ninja --quiet -f "$out/build.ninja" -j "$jobs" "$out/bankfold.wasm"
+# build OUT FLAGS LINK: the same, built.
+build() {
+  mkdir -p "$1"
+  write_ninja "$@" >"$1/build.ninja.new"
+  cmp -s "$1/build.ninja.new" "$1/build.ninja" || cp "$1/build.ninja.new" "$1/build.ninja"
+  ninja --quiet -f "$1/build.ninja" -j "$jobs" "$1/bankfold.wasm"
+}
+build "$out" '' ''
+# The same with threads, for pages that may share memory between workers; those load it from beside them. wasi-libc was built
+# without them: its memory is guarded (web/threads.c), and only the first thread reads and writes files.
+wrapped=''
+for name in malloc calloc realloc free aligned_alloc posix_memalign; do wrapped=$wrapped,--wrap=$name; done
+build "$out/threads" '-pthread -DBF_WEB_THREADS -D_Thread_local=' \
+  ",--shared-memory,--import-memory,--initial-memory=134217728,--max-memory=2147483648,--no-check-features,--export=__stack_pointer$wrapped"
+gzip -9 -n -c "$out/threads/bankfold.wasm" >"$out/threads.bin"
 
 # ---- The page: styles, scripts, the worker and the compressed program in one file ----
 
@@ -99,12 +110,13 @@ assemble() {
 part() { printf '%s' "$(cat)" >"$out/parts/$1"; }
 
 # All modules share one scope in the page: a name belongs to one of them.
-modules=(dom state export engine table picture remedy access listing kernel time report examples main)
+modules=(dom state export engine editor table picture remedy shapes access listing chains kernel time report examples main)
 mkdir -p "$out/parts"
 scripts=("${modules[@]/#/web/}")
 twice=$(sed -nE 's/^(export )?(async )?(const|let|function|class) (\w+).*/\4/p' "${scripts[@]/%/.js}" | sort | uniq -d)
 [ -z "$twice" ] || { echo "names of two modules: $twice" >&2 && exit 1; }
 part STYLE <web/style.css
+cat web/editor/codemirror.js - <<<'globalThis.editorKit = editorKit;' | part EDITOR
 bundle "${scripts[@]}" | part SCRIPT
 bundle web/wasi web/worker | part WORKER
 gzip -9 -n -c "$out/bankfold.wasm" | base64 -w 0 | part PROGRAM
@@ -118,7 +130,7 @@ gzip -9 -n -c "$out/bankfold.wasm" | base64 -w 0 | part PROGRAM
   printf '}'
 } | part KERNEL
 part POLICY <<END
-default-src 'none'; script-src $(hash_of "$out/parts/SCRIPT") 'wasm-unsafe-eval'; worker-src blob:; style-src $(hash_of "$out/parts/STYLE"); img-src blob:; base-uri 'none'; form-action 'none'
+default-src 'none'; script-src $(hash_of "$out/parts/EDITOR") $(hash_of "$out/parts/SCRIPT") 'wasm-unsafe-eval'; worker-src blob:; style-src $(hash_of "$out/parts/STYLE"); img-src blob:; connect-src 'self'; base-uri 'none'; form-action 'none'
 END
 assemble "$out/parts" <web/page.html >"$out/explorer.new"
 mv "$out/explorer.new" "$out/explorer.html"

@@ -2,6 +2,9 @@
 import { h, put, field, choice, number, counted, announce, download, baseName } from './dom.js';
 import { Line, Cancelled, latest } from './engine.js';
 import { pictureFigure, stepper } from './picture.js';
+import { saveSvg, savePng } from './export.js';
+import { codeEditor } from './editor.js';
+import { chainsOf } from './chains.js';
 import { listing } from './listing.js';
 import { table } from './table.js';
 
@@ -31,9 +34,15 @@ function sitesOf(analysis) {
   return analysis.kernels.flatMap((kernel) => (kernel.sites ?? []).map((site) => ({ ...site, kernel: kernel.name })));
 }
 
+// A line that was counted, with where it was inlined.
+export function lineText(row) {
+  if (row.ptx_line) return `PTX ${row.ptx_line}`;
+  return [`${baseName(row.file)}:${row.line}`, row.inlined_file && `${baseName(row.inlined_file)}:${row.inlined_line}`, row.inlined_further?.replaceAll(', inlined at', ' ←')].filter(Boolean).join(' ← ');
+}
+
 export class KernelView {
   constructor(state, machines, onchange) {
-    Object.assign(this, { state, machines, onchange, quick: new Line(), long: new Line() });
+    Object.assign(this, { state, machines, onchange, quick: new Line(), long: new Line(true) });
     this.refresh = latest(() => this.analyze());
     this.controls = h('section', { class: 'panel controls', 'aria-label': 'the kernel' });
     this.result = h('section', { class: 'results', 'aria-label': 'what its lines cost' });
@@ -47,11 +56,13 @@ export class KernelView {
     if (isNew) this.refresh();
   }
 
-  text(key, props) {
-    return h(props.rows ? 'textarea' : 'input', { spellcheck: 'false', value: this.state[key], class: 'code', ...props, oninput: (event) => {
+  text(key, label, props = {}) {
+    const oninput = (event) => {
       this.state[key] = event.target.value;
       this.changed(key === 'ptx' || key === 'block');
-    } });
+    };
+    if (props.rows) return codeEditor({ value: this.state[key], label, id: key, ...props, oninput });
+    return h('input', { spellcheck: 'false', value: this.state[key], ...props, oninput });
   }
 
   drawControls() {
@@ -60,16 +71,16 @@ export class KernelView {
     const file = h('input', { type: 'file', multiple: true, class: 'file', id: 'file', onchange: () => this.take(file.files) });
     put(this.controls, h('h2', null, 'Kernel'),
       field('PTX, fat binary, program, .cu beside it', file, 'or drop them anywhere; they stay on this machine'),
-      field('PTX', this.text('ptx', { rows: 6, id: 'ptx', placeholder: 'paste PTX here' })),
-      h('div', { class: 'pair' }, field('block', this.text('block', { id: 'kernel-block' })),
-        field('machine', choice(machines, state.machine, (value) => { state.machine = value; this.changed(true); }))),
+      field('PTX', this.editor = this.text('ptx', 'PTX', { rows: 8, numbers: true, hint: 'paste PTX here' })),
+      field('block', this.text('block', 'block', { id: 'kernel-block' })),
+      field('machine', choice(machines, state.machine, (value) => { state.machine = value; this.changed(true); })),
       h('h2', null, 'Run'),
-      field('launches', this.text('launch', { rows: 5, id: 'launch' }), 'buffers and launches, as bankfold profile takes them'),
+      field('launches', this.text('launch', 'launches', { rows: 5, numbers: true }), 'buffers and launches, as bankfold profile takes them'),
       h('div', { class: 'buttons' },
         h('button', { type: 'button', class: 'primary', id: 'run', onclick: () => this.run() }, 'Run on the emulator'),
         h('button', { type: 'button', id: 'rewrite', onclick: () => this.rewrite() }, 'Rewrite'),
         h('button', { type: 'button', id: 'cancel', hidden: true, onclick: () => this.long.cancel() }, 'Cancel')),
-      this.note ??= h('p', { class: 'dim', 'aria-live': 'polite' }));
+      this.bar ??= h('progress', { hidden: true, 'aria-label': 'at work' }), this.note ??= h('p', { class: 'dim', 'aria-live': 'polite' }));
   }
 
   layOutResult() {
@@ -83,6 +94,7 @@ export class KernelView {
     if (error instanceof Cancelled) return put(this.note, 'Cancelled.');
     this.problem.textContent = error.message;
     this.problem.hidden = false;
+    if (error.line && /^line /.test(error.message)) this.editor.mark(error.line, error.column);
   }
 
   // Files that were dropped or chosen.
@@ -135,6 +147,8 @@ export class KernelView {
     try {
       this.analysis = await this.quick.json(['analyze', 'input.ptx', '--block', state.block, ...this.machine], this.files);
       this.problem.hidden = true;
+      this.editor.mark();
+      this.chains = chainsOf(state.ptx);
       this.showAnalysis();
       await this.suggest();
     } catch (error) {
@@ -155,9 +169,9 @@ export class KernelView {
     const conflicts = sum('conflicts');
     put(this.totals, figure('kernels', number(this.analysis.kernels.length)), figure('shared accesses in the code', number(sites.length)),
       figure('wavefronts a block', number(sum('wavefronts'))), figure('conflicts a block', number(conflicts), conflicts ? 'bad' : 'good'));
-    this.showCode(sites.map((site) => ({ line: site.line, sourceLine: site.source_line, conflicts: site.conflicts, label: `${site.formula}: ${site.explanation}` })));
+    this.showCode(sites.map((site) => ({ line: site.line, conflicts: site.conflicts, label: `${site.formula}: ${site.explanation}` })));
     const columns = [
-      { title: 'kernel', text: true, of: (site) => site.kernel }, { title: 'PTX line', of: (site) => site.line }, { title: 'source', text: true, of: (site) => (site.source_line ? `${baseName(site.source_file)}:${site.source_line}` : '') },
+      { title: 'kernel', text: true, of: (site) => site.kernel }, { title: 'PTX line', of: (site) => site.line }, { title: 'source', text: true, of: (site) => this.chainText(site) },
       { title: 'op', text: true, of: (site) => `${site.op} ${site.width}` }, { title: 'address', text: true, of: (site) => site.formula },
       { title: 'wavefronts', of: (site) => site.wavefronts }, { title: 'ideal', of: (site) => site.ideal }, { title: 'conflicts', of: (site) => site.conflicts },
     ];
@@ -167,22 +181,39 @@ export class KernelView {
     else put(this.picture);
   }
 
-  // PTX and source with heat by line; a line of one leads to the other.
+  // Where a site comes from: its source line, and where that was inlined, outwards.
+  chainOf(site) {
+    const chain = this.chains.get(site.line);
+    return chain?.length ? chain : site.source_line ? [{ file: site.source_file, line: site.source_line }] : [];
+  }
+
+  chainText(site) {
+    return this.chainOf(site).map((own) => `${baseName(own.file)}:${own.line}`).join(' ← ');
+  }
+
+  // PTX and source with heat by line; a line of one leads to the other. Lines that calls were inlined at have what they
+  // cost too, set apart.
   showCode(marks) {
     const { state } = this;
-    const heat = (key) => {
+    const heat = (places) => {
       const lines = new Map();
-      for (const mark of marks) {
-        const own = lines.get(mark[key]) ?? { conflicts: 0, labels: [] };
-        own.conflicts += mark.conflicts;
-        own.labels.push(mark.label);
-        lines.set(mark[key], own);
-      }
+      for (const mark of marks)
+        places(mark).forEach(({ line, isCall }) => {
+          const own = lines.get(line) ?? { conflicts: 0, labels: [], isCall };
+          own.conflicts += mark.conflicts;
+          own.isCall &&= isCall;
+          own.labels.push(isCall ? `inlined here: ${mark.label}` : mark.label);
+          lines.set(line, own);
+        });
       return lines;
     };
+    const inSource = (mark) => {
+      const own = this.chainOf({ ...mark, source_line: mark.sourceLine }).filter((place) => baseName(place.file) === baseName(state.sourceName));
+      return own.filter((place, index) => own.findIndex((other) => other.line === place.line) === index).map((place, index) => ({ line: place.line, isCall: index > 0 }));
+    };
     const lines = state.ptx.split('\n').slice(0, mostPtxLines);
-    this.ptxList = listing(lines, heat('line'), { name: state.name || 'PTX', onpick: (line) => this.pickLine(line) });
-    this.sourceList = state.source && listing(state.source.split('\n'), heat('sourceLine'), { name: state.sourceName, onpick: (line) => this.pickSource(line) });
+    this.ptxList = listing(lines, heat((mark) => [{ line: mark.line }]), { name: state.name || 'PTX', onpick: (line) => this.pickLine(line) });
+    this.sourceList = state.source && listing(state.source.split('\n'), heat(inSource), { name: state.sourceName, onpick: (line) => this.pickSource(line) });
     put(this.code, this.sourceList && this.sourceList.element, this.ptxList.element);
   }
 
@@ -192,7 +223,7 @@ export class KernelView {
   }
 
   pickSource(line) {
-    const site = sitesOf(this.analysis).filter((own) => own.source_line === line).sort((a, b) => b.conflicts - a.conflicts)[0];
+    const site = sitesOf(this.analysis).filter((own) => this.chainOf(own).some((place) => place.line === line)).sort((a, b) => b.conflicts - a.conflicts)[0];
     if (site) this.pick(site);
   }
 
@@ -208,14 +239,24 @@ export class KernelView {
     const drawn = await this.quick.json(['draw', 'input.trace', ...this.machine], { 'input.trace': `${trace}\n` });
     const lanes = this.machines.find((one) => one.name === this.state.machine)?.lanes ?? 32;
     const figure = pictureFigure(drawn.pictures[0], drawn.banks, `${site.kernel}, PTX line ${site.line}`, lanes);
-    put(this.picture, figure.figure, stepper([figure]));
+    const file = `${site.kernel}_${site.line}`;
+    put(this.picture, this.chainLinks(site), figure.figure, h('div', { class: 'tools' }, stepper([figure]), h('span', { class: 'spacer' }),
+      h('button', { type: 'button', class: 'quiet', onclick: () => saveSvg(figure.svg, file) }, 'SVG'), h('button', { type: 'button', class: 'quiet', onclick: () => savePng(figure.svg, file) }, 'PNG')));
+  }
+
+  // The chain of inlined calls as links into the source.
+  chainLinks(site) {
+    const chain = this.chainOf(site);
+    if (!chain.length) return null;
+    const link = (own, index) => [index > 0 && h('span', { class: 'dim' }, ' inlined at '), h('button', { type: 'button', class: 'quiet small', onclick: () => this.sourceList?.show(own.line) }, `${baseName(own.file)}:${own.line}`)];
+    return h('p', { class: 'chain' }, chain.map(link));
   }
 
   // Work that may take long, in a worker that can be ended.
   async work(label, task) {
     if (this.long.isBusy) return;
     const cancel = this.controls.querySelector('#cancel'), begin = performance.now();
-    cancel.hidden = false;
+    cancel.hidden = this.bar.hidden = false;
     put(this.note, label);
     try {
       await task();
@@ -225,7 +266,7 @@ export class KernelView {
       put(this.note);
       this.say(error);
     }
-    cancel.hidden = true;
+    cancel.hidden = this.bar.hidden = true;
   }
 
   run() {
@@ -233,7 +274,7 @@ export class KernelView {
       const ran = await this.long.json(['profile', 'input.ptx', '--launch', 'input.launch', ...this.machine], this.files);
       const rows = ran.kernels.flatMap((kernel) => kernel.lines.map((line) => ({ ...line, kernel: kernel.name })));
       const columns = [
-        { title: 'kernel', text: true, of: (row) => row.kernel }, { title: 'line', text: true, of: (row) => (row.ptx_line ? `PTX ${row.ptx_line}` : `${baseName(row.file)}:${row.line}`) },
+        { title: 'kernel', text: true, of: (row) => row.kernel }, { title: 'line', text: true, of: (row) => lineText(row) },
         { title: 'accesses', of: (row) => row.accesses }, { title: 'wavefronts', of: (row) => row.wavefronts }, { title: 'ideal', of: (row) => row.ideal },
         { title: 'conflicts', of: (row) => row.conflicts }, { title: 'why', text: true, of: (row) => row.explanation },
       ];

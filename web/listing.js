@@ -1,14 +1,14 @@
 // A listing of code with line numbers, and beside lines that cost something a bar and the number.
 import { h, number } from './dom.js';
 
-// heat: a Map of line numbers to {conflicts, labels}. show(line) marks a line and brings it into view.
+// heat: a Map of line numbers to {conflicts, labels, isCall (of a line that only has calls which were inlined)}. show(line) marks a line and brings it into view.
 export function listing(lines, heat, { name, onpick }) {
   const most = Math.max(1, ...[...heat.values()].map((own) => own.conflicts));
   const rows = lines.map((text, index) => {
     const own = heat.get(index + 1);
-    const row = h('div', { class: own ? (own.conflicts ? 'code-line hot' : 'code-line warm') : 'code-line', role: own && 'button', tabindex: own && 0, title: own?.labels.join('\n'), 'data-line': index + 1 },
+    const row = h('div', { class: own ? `code-line ${own.conflicts ? 'hot' : 'warm'} ${own.isCall ? 'call' : ''}` : 'code-line', role: own && 'button', tabindex: own && 0, title: own?.labels.slice(0, 8).join('\n'), 'data-line': index + 1 },
       h('span', { class: 'code-number' }, `${index + 1}`),
-      h('span', { class: 'code-heat' }, own && (own.conflicts ? number(own.conflicts) : '✓')),
+      h('span', { class: 'code-heat' }, own && `${own.isCall ? '↳ ' : ''}${own.conflicts ? number(own.conflicts) : '✓'}`),
       h('span', { class: 'code-text' }, text || ' '));
     if (own) row.style.setProperty('--share', `${(100 * own.conflicts) / most}%`);
     return row;

@@ -1,6 +1,6 @@
 // The page: views, theme, the address, and what is in the page's data.
 import { h, put, announce } from './dom.js';
-import { startEngine, Line } from './engine.js';
+import { startEngine, threadCount, Line } from './engine.js';
 import { AccessView, accessDefaults } from './access.js';
 import { KernelView, kernelDefaults } from './kernel.js';
 import { TimeView, timeDefaults } from './time.js';
@@ -90,6 +90,7 @@ async function begin() {
   show(state.view);
   document.getElementById('theme').addEventListener('click', () => setTheme(isDark() ? 'light' : 'dark'));
   document.getElementById('share').addEventListener('click', share);
+  document.documentElement.dataset.threads = await threadCount();
 }
 
 begin().catch((error) => put(document.getElementById('main'), h('p', { class: 'problem', role: 'alert' }, `The page cannot start: ${error.message}`)));

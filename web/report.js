@@ -3,6 +3,7 @@
 import { h, put, number, counted, baseName } from './dom.js';
 import { Line } from './engine.js';
 import { pictureFigure, stepper } from './picture.js';
+import { lineText } from './kernel.js';
 import { table } from './table.js';
 
 export const reportDefaults = { before: null, after: null, only: 'all' };
@@ -13,15 +14,28 @@ export function placesOf(document) {
   const add = (group, place, own) => places.push({ group, place, what: own.explanation ?? own.class ?? own.op ?? '', wavefronts: own.wavefronts ?? 0, ideal: own.ideal ?? 0, conflicts: own.conflicts ?? 0, after: own.conflicts_after, access: own.worst, hash: own.hash });
   for (const workload of document.workloads ?? []) for (const site of workload.sites) add(baseName(workload.name), site.site ?? `${site.op} ${site.width}`, { ...site, hash: workload.hash });
   for (const kernel of document.kernels ?? []) {
-    for (const line of kernel.lines ?? []) add(kernel.name, line.ptx_line ? `PTX ${line.ptx_line}` : `${baseName(line.file)}:${line.line}`, line);
+    for (const line of kernel.lines ?? []) add(kernel.name, lineText(line), line);
     for (const site of kernel.sites ?? []) add(kernel.name, site.source_line ? `${baseName(site.source_file)}:${site.source_line}` : `PTX ${site.line}`, site);
   }
-  for (const launch of document.launches ?? []) for (const line of launch.lines ?? []) add(launch.kernel, line.ptx_line ? `PTX ${line.ptx_line}` : `${baseName(line.file)}:${line.line}`, line);
+  for (const launch of document.launches ?? []) for (const line of launch.lines ?? []) add(launch.kernel, lineText(line), line);
+  for (const own of document.baseline ?? []) {
+    const [, group, where] = /^(\S+)\s+(.*)$/.exec(own.place) ?? ['', '', own.place];
+    add(group, where, { ...own, ideal: own.wavefronts - own.conflicts });
+  }
   for (const own of document.arrays ?? []) add(own.kernel, own.name, { ...own, hash: own.suggestions?.find((one) => one.hash)?.hash });
   for (const { site, wavefronts, ideal, conflicts, worst } of document.sites ?? []) add('', site, { wavefronts, ideal, conflicts, explanation: worst });
   if (!places.length && Array.isArray(document.accesses))
     for (const own of document.accesses) add('', own.site ?? `line ${own.line}`, { ...own, wavefronts: own.count * (own.ideal + own.conflicts), ideal: own.count * own.ideal, conflicts: own.count * own.conflicts });
   return merged(places);
+}
+
+const baselineHead = 'bankfold baseline 1';
+
+// A baseline (docs/ci.md) as a document: conflicts, wavefronts and place, a line each; a place is a file or kernel, and what is in it.
+export function baselineOf(text) {
+  const lines = text.split('\n').slice(1).filter(Boolean).map((line) => line.split('\t'));
+  if (lines.some(([conflicts, wavefronts, where]) => !/^\d+$/.test(conflicts) || !/^\d+$/.test(wavefronts) || !where)) throw new Error('this baseline is damaged');
+  return { baseline: lines.map(([conflicts, wavefronts, where]) => ({ place: where, conflicts: Number(conflicts), wavefronts: Number(wavefronts) })) };
 }
 
 // The same place once, with sums.
@@ -36,9 +50,17 @@ function merged(places) {
   return [...byKey.values()];
 }
 
+// Places under the names that a baseline has for them: a site of a trace, or a kernel as a whole.
+function asInBaseline(places, names) {
+  return places.map((own) => ({ ...own, group: '', place: names.has(own.place) || !own.group ? own.place : own.group }));
+}
+
 // Places of two documents side by side.
-export function compared(before, after) {
+export function compared(beforeDocument, afterDocument) {
   const rows = new Map();
+  const baseline = beforeDocument.baseline ?? afterDocument.baseline;
+  const names = baseline && new Set(placesOf({ baseline }).map((own) => own.place));
+  const [before, after] = [beforeDocument, afterDocument].map((own) => (names ? asInBaseline(placesOf(own), names) : placesOf(own)));
   const sum = (key, side, places) => {
     for (const own of places) {
       const name = `${own.group}\n${own.place}`;
@@ -68,7 +90,7 @@ export class ReportView {
       return h('div', { class: 'field' }, h('label', { for: `report-${side}` }, label), input, own && h('small', { class: 'dim' }, own.name, ' ',
         h('button', { type: 'button', class: 'quiet small', onclick: () => { this.state[side] = null; this.drawControls(); this.onchange(); this.refresh(); } }, 'remove')));
     };
-    put(this.controls, h('h2', null, 'Report'), file('before', 'a trace, or JSON of a command'), file('after', 'compare with'),
+    put(this.controls, h('h2', null, 'Report'), file('before', 'a trace, a baseline, or JSON of a command'), file('after', 'compare with'),
       h('p', { class: 'dim' }, 'bankfold check, profile, exec, sim, analyze, suggest and report print JSON with --json.'));
     this.problem = h('pre', { class: 'problem', role: 'alert', hidden: true });
     this.controls.append(this.problem);
@@ -91,6 +113,7 @@ export class ReportView {
 
   async read(bytes) {
     const text = new TextDecoder().decode(bytes.subarray(0, 64));
+    if (text.startsWith(baselineHead)) return baselineOf(new TextDecoder().decode(bytes));
     if (text.trimStart().startsWith('{')) return JSON.parse(new TextDecoder().decode(bytes));
     return this.quick.json(['check', 'input.trace'], { 'input.trace': bytes });
   }
@@ -99,7 +122,7 @@ export class ReportView {
     const { before, after } = this.state;
     if (!before) return put(this.result, h('div', { class: 'empty ready' }, h('p', null, 'Choose a trace or the JSON of a command; a second one is compared with it.')));
     try {
-      if (after) this.showComparison(placesOf(before.document), placesOf(after.document));
+      if (after) this.showComparison(before.document, after.document);
       else this.showPlaces(before.document);
     } catch (error) {
       put(this.result, h('p', { class: 'problem ready' }, `This is no report: ${error.message}`));

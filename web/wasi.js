@@ -38,7 +38,7 @@ class MemoryFile {
 
 // The imports of a run with these arguments and files (a Map of names to bytes); connect gives it the
 // memory of the instance. Names are relative: "a.ptx" is also "/a.ptx" and "./a.ptx".
-class System {
+export class System {
   constructor(argv, files) {
     const encoder = new TextEncoder();
     this.argv = argv.map((text) => encoder.encode(`${text}\0`));
@@ -108,8 +108,8 @@ class System {
   }
 
   random_get(at, size) {
-    for (let done = 0; done < size; done += 65536)
-      crypto.getRandomValues(this.bytes(at + done, Math.min(65536, size - done)));
+    for (let done = 0; done < size; done += 65536) // into memory of its own: shared memory is refused
+      this.bytes(at + done, Math.min(65536, size - done)).set(crypto.getRandomValues(new Uint8Array(Math.min(65536, size - done))));
     return 0;
   }
 
@@ -263,16 +263,19 @@ class System {
   }
 }
 
-// Runs the program (a compiled module) once. files is a Map of names to bytes. The result has its exit
-// status, what it printed, and its files, old and new.
-export function runProgram(module, argv, files = new Map()) {
-  const system = new System(argv, files);
+// An instance of the program (a compiled module) with a system; memory is given to a program that imports it.
+export function instantiate(module, system, memory) {
   const wasi = system.imports();
-  const names = WebAssembly.Module.imports(module).map((one) => one.name);
+  const names = WebAssembly.Module.imports(module).filter((one) => one.module === 'wasi_snapshot_preview1').map((one) => one.name);
   const instance = new WebAssembly.Instance(module, {
-    wasi_snapshot_preview1: Object.fromEntries(names.map((name) => [name, wasi[name]])),
+    wasi_snapshot_preview1: Object.fromEntries(names.map((name) => [name, wasi[name]])), ...(memory && { env: { memory } }),
   });
-  system.connect(instance.exports.memory);
+  system.connect(memory ?? instance.exports.memory);
+  return instance;
+}
+
+// Runs the program of an instance. The result has its exit status, what it printed, and its files, old and new.
+export function runInstance(instance, system) {
   let status = 0;
   try {
     instance.exports._start();
@@ -282,4 +285,10 @@ export function runProgram(module, argv, files = new Map()) {
   }
   const content = [...system.files].map(([name, file]) => [name, file.content()]);
   return { status, output: system.printed(1), errors: system.printed(2), files: new Map(content) };
+}
+
+// Runs a program once. files is a Map of names to bytes.
+export function runProgram(module, argv, files = new Map()) {
+  const system = new System(argv, files);
+  return runInstance(instantiate(module, system), system);
 }

@@ -2,6 +2,7 @@
 #include "cli/cli.h"
 
 #include "cli/explorer.h"
+#include "cli/progress.h"
 #include "report/report.h"
 #include "search/ladder.h"
 
@@ -28,14 +29,6 @@ typedef struct findings {
   size_t count;
 } findings;
 
-static bool go_on(void *context, double seconds, uint64_t lower, uint64_t upper) {
-  (void)context;
-  (void)seconds;
-  (void)lower;
-  (void)upper;
-  return !cli_interrupted();
-}
-
 /* Reads every trace before the first search starts, so that a bad one is known at once. */
 static int read_all(findings *f, int count, char **paths, bf_diagnostic *diagnostic) {
   int error = BF_OK;
@@ -51,10 +44,20 @@ static int solve_all(findings *f, const settings *given, bf_diagnostic *diagnost
   bf_solve_options options = {
       .struct_bytes = sizeof options,
       .time_limit_seconds = given->time_limit > 0 ? given->time_limit : default_time_limit_seconds,
-      .progress = go_on};
+      .progress = cli_progress_step};
   int error = BF_OK;
-  for (size_t i = 0; i < f->count && !error; i++)
-    error = bf_solve_ladder(f->machine, f->workload[i], &options, &f->ladder[i], diagnostic);
+  for (size_t i = 0; i < f->count && !error; i++) {
+    cli_progress progress;
+    cli_block_bar bar = cli_block_bar_begin(NULL);
+    bf_search_watch watch = {.tell = cli_block_bar_tell, .context = &bar, .step = f->part[i].name};
+    bar.unit = NULL;
+    options.progress_context = &progress;
+    cli_progress_begin(&progress, options.time_limit_seconds);
+    error = bf_solve_ladder_watched(f->machine, f->workload[i], &options, &watch, &f->ladder[i],
+                                    diagnostic);
+    cli_progress_end(&progress);
+    cli_block_bar_end(&bar);
+  }
   return error;
 }
 

@@ -104,12 +104,13 @@ static void print_pattern(run_state *s, const finding *f) {
 }
 
 static void print_cost(run_state *s, const finding *f) {
+  static const char *const certain[] = {" per block", " per block of the launch", ", assumed", ""};
   const bf_analyze_cost *c = &f->cost;
   bf_text *text = &s->text;
-  bf_text_addf(text, "    %s%llu access%s%s: ",
-               s->color ? (c->most_conflicts ? "\033[31m" : "\033[32m") : "",
-               (unsigned long long)c->accesses, c->accesses == 1 ? "" : "es",
-               f->site->is_exact ? " per block" : "");
+  bf_text_addf(
+      text,
+      "    %s%llu access%s%s: ", s->color ? (c->most_conflicts ? "\033[31m" : "\033[32m") : "",
+      (unsigned long long)c->accesses, c->accesses == 1 ? "" : "es", certain[f->site->certainty]);
   if (c->conflicts != c->most_conflicts)
     bf_text_addf(text, "%llu to %llu wavefronts, ideal %llu, %llu to %llu conflicts",
                  (unsigned long long)c->wavefronts, (unsigned long long)c->most_wavefronts,
@@ -220,6 +221,7 @@ static void write_site(run_state *s, const finding *f) {
   bf_json_end(json, ']');
   write_pattern(json, f);
   bf_json_bool(json, "exact", site->is_exact);
+  bf_json_string(json, "certainty", bf_analyze_certainty_name(site->certainty));
   write_unknowns(json, site);
   bf_json_number(json, "offset_step_bytes", site->offset_step_bytes);
   bf_json_number(json, "accesses", site->accesses);
@@ -452,7 +454,7 @@ static int analyze_kernel(run_state *s, const bf_ptx_module *module, const bf_pt
   o.is_known = given.is_known;
   o.parameter_bytes = given.size;
   if (!error)
-    error = bf_analyze(module, kernel, &o, &analysis, diagnostic);
+    error = bf_analyze_assuming(module, kernel, &o, &analysis, diagnostic);
   if (!error)
     begin_kernel(s, analysis);
   for (uint32_t i = 0; !error && i < analysis->sites; i++)

@@ -1,7 +1,7 @@
 /* solve: finds a hash, or walks the whole ladder of fixes. */
 #include "cli/cli.h"
 #include "cli/progress.h"
-#include "search/ladder.h"
+#include "report/solved.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -48,166 +48,6 @@ static const struct {
 
 static const char *const class_names[] = {"general", "row", "cute", "one-term", "two-term"};
 
-/* ---- JSON ---- */
-
-/* Single bits as numbers, XORs of several as "1^5". */
-static void write_bits(bf_json *json, const uint64_t *row, unsigned count) {
-  bf_json_begin(json, "bits", '[', true);
-  for (unsigned i = 0; i < count; i++) {
-    if ((row[i] & (row[i] - 1)) == 0) {
-      bf_json_number(json, NULL, (uint64_t)__builtin_ctzll(row[i]));
-      continue;
-    }
-    bf_text name = {0};
-    for (uint64_t left = row[i]; left; left &= left - 1)
-      bf_text_addf(&name, "%s%d", left == row[i] ? "" : "^", __builtin_ctzll(left));
-    bf_json_string(json, NULL, name.data);
-    bf_text_free(&name);
-  }
-  bf_json_end(json, ']');
-}
-
-static void write_cost(bf_json *json, const bf_hash *hash, uint64_t bytes_wasted) {
-  bf_hash_cost cost = bf_hash_get_cost(hash);
-  bf_json_begin(json, "cost", '{', true);
-  bf_json_number(json, "xor_inputs", cost.xor_inputs);
-  bf_json_number(json, "instructions", cost.instructions);
-  bf_json_number(json, "gate_depth", cost.gate_depth);
-  bf_json_number(json, "gates", cost.gates);
-  bf_json_number(json, "bytes_wasted", bytes_wasted);
-  bf_json_end(json, '}');
-}
-
-static double removed(uint64_t before, uint64_t after) {
-  return before ? 1 - (double)after / (double)before : 0;
-}
-
-static void write_solution_json(const settings *own, const bf_solution *solution, bf_text *text) {
-  bf_json json = {.text = text};
-  bool linear = solution->hash->kind == BF_HASH_LINEAR;
-  bf_json_begin(&json, NULL, '{', false);
-  bf_json_string(&json, "method", own->method);
-  bf_json_string(&json, "hash", bf_hash_text(solution->hash));
-  if (solution->chosen_count)
-    write_bits(&json, solution->chosen, solution->chosen_count);
-  else
-    write_bits(&json, solution->hash->forward.row, linear ? solution->hash->geometry.bank_bits : 0);
-  bf_json_number(&json, "conflicts_before", solution->conflicts_before);
-  bf_json_number(&json, "conflicts_after", solution->conflicts_after);
-  bf_json_real(&json, "removed", removed(solution->conflicts_before, solution->conflicts_after));
-  bf_json_number(&json, "lower_bound", solution->lower_bound);
-  bf_json_bool(&json, "proven", solution->proven);
-  write_cost(&json, solution->hash, solution->bytes_wasted);
-  if (solution->candidates_total) {
-    bf_json_begin(&json, "candidates", '{', true);
-    bf_json_number(&json, "tested", solution->candidates_tested);
-    bf_json_number(&json, "of", solution->candidates_total);
-    bf_json_end(&json, '}');
-  }
-  bf_json_real(&json, "seconds", solution->seconds);
-  bf_json_begin(&json, "ladder", '[', true);
-  bf_json_end(&json, ']');
-  bf_json_end(&json, '}');
-}
-
-static int write_ladder_json(const bf_machine *machine, const bf_ladder *ladder, bf_text *text,
-                             bf_diagnostic *diagnostic) {
-  const bf_ladder_step *chosen = &ladder->step[ladder->recommended];
-  bf_hash *hash;
-  BF_TRY(cli_load_hash(chosen->hash, machine, &hash, diagnostic));
-  bf_json json = {.text = text};
-  bf_json_begin(&json, NULL, '{', false);
-  bf_json_string(&json, "method", "ladder");
-  bf_json_string(&json, "hash", chosen->hash);
-  write_bits(&json, hash->forward.row, hash->kind == BF_HASH_LINEAR ? hash->geometry.bank_bits : 0);
-  bf_json_number(&json, "conflicts_before", ladder->conflicts_before);
-  bf_json_number(&json, "conflicts_after", chosen->conflicts);
-  bf_json_real(&json, "removed", removed(ladder->conflicts_before, chosen->conflicts));
-  bf_json_number(&json, "lower_bound", ladder->lower_bound);
-  bf_json_bool(&json, "proven", chosen->conflicts == ladder->lower_bound && chosen->proven);
-  write_cost(&json, hash, chosen->bytes_wasted);
-  bf_json_real(&json, "seconds", ladder->seconds);
-  bf_json_number(&json, "granule", ladder->granule_bytes);
-  bf_json_string(&json, "recommended", chosen->name);
-  bf_json_string(&json, "reason", ladder->reason);
-  bf_json_begin(&json, "ladder", '[', false);
-  for (unsigned i = 0; i < ladder->count; i++) {
-    const bf_ladder_step *step = &ladder->step[i];
-    bf_json_begin(&json, NULL, '{', true);
-    bf_json_string(&json, "name", step->name);
-    bf_json_string(&json, "hash", step->hash);
-    bf_json_number(&json, "conflicts", step->conflicts);
-    bf_json_number(&json, "bytes_wasted", step->bytes_wasted);
-    bf_json_number(&json, "instructions", step->instructions);
-    bf_json_number(&json, "gates", step->gates);
-    bf_json_number(&json, "gate_delays", step->gate_delays);
-    bf_json_bool(&json, "proven", step->proven);
-    bf_json_end(&json, '}');
-  }
-  bf_json_end(&json, ']');
-  bf_json_end(&json, '}');
-  bf_hash_free(hash);
-  return BF_OK;
-}
-
-/* ---- Text ---- */
-
-static void write_solution_text(const settings *own, const bf_solution *solution, bf_text *text) {
-  bf_text_addf(text, "%s: %s\n", own->method, bf_hash_text(solution->hash));
-  bf_text_addf(text, "conflicts: %llu -> %llu (%.1f%% removed)",
-               (unsigned long long)solution->conflicts_before,
-               (unsigned long long)solution->conflicts_after,
-               100 * removed(solution->conflicts_before, solution->conflicts_after));
-  if (solution->proven)
-    bf_text_puts(text, ", proven: no hash of the class leaves fewer\n");
-  else if (strcmp(own->method, "exact") == 0)
-    bf_text_addf(text, ", not proven: no hash of the class leaves fewer than %llu\n",
-                 (unsigned long long)solution->lower_bound);
-  else
-    bf_text_puts(text, "\n");
-  bf_hash_sharing sharing;
-  if (bf_hash_find_sharing(solution->hash, &sharing))
-    bf_text_addf(text,
-                 "bank bits depend on each other (rank %u): words share places, as %llu and %llu; "
-                 "of no use but for counting\n",
-                 sharing.rank, (unsigned long long)sharing.word[0],
-                 (unsigned long long)sharing.word[1]);
-  bf_text_addf(text, "cost: %u XOR inputs, %u gate levels, %u instructions per address",
-               solution->cost.xor_inputs, solution->cost.gate_depth, solution->cost.instructions);
-  if (solution->bytes_wasted)
-    bf_text_addf(text, ", %llu bytes unused", (unsigned long long)solution->bytes_wasted);
-  bf_text_puts(text, "\n");
-  if (solution->candidates_total)
-    bf_text_addf(text, "candidates: %llu tested of %llu\n",
-                 (unsigned long long)solution->candidates_tested,
-                 (unsigned long long)solution->candidates_total);
-  bf_text_addf(text, "time: %.3f s\n", solution->seconds);
-}
-
-static void write_ladder_text(const bf_ladder *ladder, bool color, bf_text *text) {
-  bf_text_addf(text, "%-12s %12s %9s %12s %12s %5s %6s  %s\n", "step", "conflicts", "removed",
-               "bytes unused", "instructions", "gates", "delays", "hash");
-  for (unsigned i = 0; i < ladder->count; i++) {
-    const bf_ladder_step *step = &ladder->step[i];
-    bool chosen = i == ladder->recommended;
-    bf_text_addf(
-        text, "%s%-12s %12llu %8.1f%% %12llu %12u %5u %6u  %s%s%s\n",
-        color && chosen ? "\033[1;32m" : "", step->name, (unsigned long long)step->conflicts,
-        100 * removed(ladder->conflicts_before, step->conflicts),
-        (unsigned long long)step->bytes_wasted, step->instructions, step->gates, step->gate_delays,
-        step->hash, i + 1 == ladder->count && step->proven ? "  (proven minimum)" : "",
-        color && chosen ? "\033[0m" : "");
-  }
-  const bf_ladder_step *best = &ladder->step[ladder->recommended];
-  if (ladder->granule_bytes > 4)
-    bf_text_addf(text, "\nEvery step keeps %u bytes together (--granule 4 allows more).\n",
-                 ladder->granule_bytes);
-  bf_text_addf(text, "\nrecommended: %s%s%s%s - %s\n",
-               ladder->recommended ? best->name : "do nothing", ladder->recommended ? " (" : "",
-               ladder->recommended ? best->hash : "", ladder->recommended ? ")" : "",
-               ladder->reason);
-}
-
 /* ---- Running ---- */
 
 static int fill_options(const settings *own, bf_solve_options *to, cli_progress *progress) {
@@ -241,8 +81,8 @@ static int solve_ladder(const settings *own, const bf_machine *machine, const bf
   bf_ladder ladder;
   BF_TRY(bf_solve_ladder_watched(machine, workload, to, watch, &ladder, diagnostic));
   if (own->common.json)
-    return write_ladder_json(machine, &ladder, text, diagnostic);
-  write_ladder_text(&ladder, cli_wants_color(&own->common), text);
+    return bf_report_ladder_json(machine, &ladder, text, diagnostic);
+  bf_report_ladder_text(&ladder, cli_wants_color(&own->common), text);
   return BF_OK;
 }
 
@@ -252,9 +92,9 @@ static int solve_one(const settings *own, const bf_machine *machine, const bf_wo
   bf_solution solution;
   BF_TRY(bf_solve_watched(machine, workload, to, watch, &solution, diagnostic));
   if (own->common.json)
-    write_solution_json(own, &solution, text);
+    bf_report_solution_json(own->method, &solution, text);
   else
-    write_solution_text(own, &solution, text);
+    bf_report_solution_text(own->method, &solution, text);
   bf_solution_clear(&solution);
   return BF_OK;
 }
@@ -281,7 +121,7 @@ static int solve(const void *given, int count, char **arguments) {
   if (!error) {
     cli_progress_begin(&progress, to.time_limit_seconds);
     cli_block_bar bar = cli_block_bar_begin(NULL);
-    bf_search_watch watch = {cli_block_bar_tell, &bar, own.method};
+    bf_search_watch watch = {cli_block_bar_tell, &bar, own.method, 0};
     bar.unit = NULL;
     error = ladder ? solve_ladder(&own, machine, workload, &to, &watch, &text, &diagnostic)
                    : solve_one(&own, machine, workload, &to, &watch, &text, &diagnostic);

@@ -1,6 +1,8 @@
 /* Compiling source by nvcc. */
 #include "cli/use/compile.h"
 
+#include "cli/progress.h"
+
 #include "process/process.h"
 #include "process/program.h"
 
@@ -19,11 +21,21 @@ static int find_nvcc(const char *source, char path[PATH_MAX], bf_diagnostic *dia
                       reason.message, source);
 }
 
+static bool tick(void *bar) { return cli_block_bar_step(bar, 0, 0); }
+
 /* Runs nvcc; what it says goes to standard error. */
 static int run_nvcc(const char *source, char **arguments, bf_diagnostic *diagnostic) {
-  bf_process nvcc = {.path = arguments[0], .arguments = arguments, .keeps_output = true};
+  cli_block_bar bar = cli_block_bar_begin("nvcc compiles");
+  bf_process nvcc = {.path = arguments[0],
+                     .arguments = arguments,
+                     .keeps_output = true,
+                     .tick = tick,
+                     .context = &bar};
   bf_process_end end;
-  BF_TRY(bf_process_run(&nvcc, &end, diagnostic));
+  bar.unit = NULL;
+  int error = bf_process_run(&nvcc, &end, diagnostic);
+  cli_block_bar_end(&bar);
+  BF_TRY(error);
   fprintf(stderr, "%s%s", end.output.data ? end.output.data : "",
           end.error.data ? end.error.data : "");
   bool succeeded = end.status == 0;

@@ -24,6 +24,9 @@ typedef struct bf_analyze_options {
   const uint8_t *parameter, *is_known;
   uint64_t parameter_bytes;
   bool accesses_only; /* no formulas: takes half the time */
+  /* Addresses that depend on data are listed for data spread evenly over as many values as the
+   * array has room for; such sites say so (BF_UNKNOWN_VALUE). */
+  bool spreads_data;
   /* Instructions followed before loops, and then the kernel, are said to be too long; 0: 4 million.
    * Other limits follow from it. */
   uint64_t most_steps;
@@ -49,9 +52,21 @@ typedef enum bf_analyze_unknown_kind {
   BF_UNKNOWN_OFFSET,  /* what is added to the addresses of all lanes of a warp */
   BF_UNKNOWN_LANES,   /* which lanes take part */
   BF_UNKNOWN_COUNT,   /* how often it is executed */
+  BF_UNKNOWN_VALUE,   /* data, which was taken to be spread evenly */
 } bf_analyze_unknown_kind;
 
-/* "address", "offset", "lanes", "count". */
+/* How far what is said of a site can be relied on. */
+typedef enum bf_analyze_certainty {
+  BF_CERTAIN_FOR_ALL, /* exact, whatever parameters, data and block index are */
+  BF_CERTAIN_LAUNCH,  /* exact for the launch given, and the block of it that is named */
+  BF_CERTAIN_ASSUMED, /* exact on the assumptions of site and analysis */
+  BF_CERTAIN_NOT,     /* addresses are not known */
+} bf_analyze_certainty;
+
+/* "for all values", "exact", "assumed", "unknown". */
+const char *bf_analyze_certainty_name(bf_analyze_certainty certainty);
+
+/* "address", "offset", "lanes", "count", "value". */
 const char *bf_analyze_unknown_name(bf_analyze_unknown_kind kind);
 
 typedef struct bf_analyze_unknown {
@@ -84,6 +99,7 @@ typedef struct bf_analyze_site {
   int64_t step_bytes[3];
   uint32_t offset_step_bytes; /* an unknown offset is a multiple of this; 0: it is known */
   bool is_exact;              /* nothing is unknown: accesses are all there are, in order */
+  bf_analyze_certainty certainty;
   unsigned unknowns;
   const bf_analyze_unknown *unknown;
   size_t accesses; /* warp after warp within an execution, in the order of executions */
@@ -112,6 +128,10 @@ typedef struct bf_analysis {
   bool calls;      /* a function with a body, or through a register: it is not followed */
   uint32_t blocks; /* basic blocks, in the order of bf_ptx_flow_create */
   bf_analyze_executed *executed;
+  uint64_t shared_bytes; /* that accesses can lie in: of variables, or all where one is open */
+  const char *launch;    /* what sites that are exact for a launch rest on, or NULL */
+  const char *assumed;   /* what sites that are assumed rest on, or NULL */
+  struct bf_analysis *part[2]; /* that sites were taken from, or NULL */
 } bf_analysis;
 
 /* The shared accesses of a kernel of module. BF_BAD_INPUT for a block that no GPU has. */
@@ -119,6 +139,18 @@ int bf_analyze(const bf_ptx_module *module, const bf_ptx_function *kernel,
                const bf_analyze_options *options, bf_analysis **analysis,
                bf_diagnostic *diagnostic);
 void bf_analysis_free(bf_analysis *analysis);
+
+/* The same, as much as can be said. Each site is what holds for all values; else what holds for the
+ * launch that options give (parameters and grid), in a block in the middle of its grid; else what
+ * holds on assumptions: values of the parameters that are not known, a block inside the grid, and
+ * data that is spread evenly. Of several assumptions those are taken under which the most sites are
+ * reached and stay inside shared memory. */
+int bf_analyze_assuming(const bf_ptx_module *module, const bf_ptx_function *kernel,
+                        const bf_analyze_options *options, bf_analysis **analysis,
+                        bf_diagnostic *diagnostic);
+/* Sites of which an access lies outside shared memory: a block of that shape is not what the kernel
+ * is launched with. */
+uint32_t bf_analysis_strays(const bf_analysis *analysis);
 
 /* ---- Matrices ---- */
 

@@ -21,6 +21,14 @@ static void fill(const bf_expressions *values, bf_lanes *lanes, uint64_t number)
     lanes->value[i] = number;
 }
 
+/* A number below values->spread for a thread's unknown, the same each time that it is asked for. */
+static uint64_t draw(const bf_expressions *values, uint64_t atom, unsigned thread) {
+  uint64_t mixed = (atom + 1) * 0x9e3779b97f4a7c15ull + (thread + 1) * 0xd1342543de82ef95ull;
+  mixed = (mixed ^ mixed >> 31) * 0xbf58476d1ce4e5b9ull;
+  mixed = (mixed ^ mixed >> 29) * 0x94d049bb133111ebull;
+  return (mixed >> 32) % values->spread;
+}
+
 static void evaluate_atom(const bf_expressions *values, const bf_node *node, bf_lanes *lanes) {
   const bf_atom *atom = &values->atom[node->number];
   const uint32_t *block = values->block;
@@ -30,6 +38,11 @@ static void evaluate_atom(const bf_expressions *values, const bf_node *node, bf_
     lanes->value[i] = atom->number == 0   ? i % block[0]
                       : atom->number == 1 ? i / block[0] % block[1]
                                           : i / (block[0] * block[1]);
+  if (atom->is_known || !values->spread)
+    return;
+  set_known(values, lanes, true);
+  for (unsigned i = 0; i < values->threads; i++)
+    lanes->value[i] = bf_low_bits(draw(values, node->number, atom->is_uniform ? 0 : i), node->bits);
 }
 
 static const bf_lanes *evaluate(bf_expressions *values, bf_expression value);

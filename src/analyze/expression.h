@@ -140,6 +140,7 @@ typedef struct bf_expressions {
   uint32_t memo_capacity;
   uint32_t memos;
   uint32_t listed; /* LANES nodes */
+  uint64_t spread; /* not 0: unknown atoms are numbers below it, drawn for each thread */
   uint64_t work;   /* values computed in single threads, and nodes looked up */
   bool failed;     /* out of memory: all values are undefined from then on */
   bool is_full;    /* out of room: new values are unknown */

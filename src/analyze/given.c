@@ -43,18 +43,47 @@ static int read_one(const bf_ptx_function *kernel, const char **at, bf_analyze_g
   return BF_OK;
 }
 
-int bf_analyze_read_given(const bf_ptx_function *kernel, const char *text, bf_analyze_given *given,
-                          bf_diagnostic *diagnostic) {
+/* Makes room for the parameters of a kernel. */
+static int make_room(const bf_ptx_function *kernel, bf_analyze_given *given,
+                     bf_diagnostic *diagnostic) {
   uint64_t offset = 0, bytes = 0;
   if (kernel->parameters.count)
     bf_analyze_parameter(kernel, kernel->parameters.count - 1, &offset, &bytes);
   given->size = offset + bytes;
   given->bytes = calloc(1, given->size + 8);
   given->is_known = calloc(1, given->size + 8);
-  if (!given->bytes || !given->is_known)
-    return bf_no_memory(diagnostic);
+  return given->bytes && given->is_known ? BF_OK : bf_no_memory(diagnostic);
+}
+
+int bf_analyze_read_given(const bf_ptx_function *kernel, const char *text, bf_analyze_given *given,
+                          bf_diagnostic *diagnostic) {
+  BF_TRY(make_room(kernel, given, diagnostic));
   for (const char *at = text; at && *at;)
     BF_TRY(read_one(kernel, &at, given, diagnostic));
+  return BF_OK;
+}
+
+/* Whether a parameter is a whole number. */
+static bool is_whole(const bf_ptx_variable *parameter) {
+  return parameter->bytes <= 8 && parameter->dimensions == 0 && !parameter->is_pointer &&
+         parameter->type >= BF_PTX_B8 && parameter->type <= BF_PTX_S64;
+}
+
+int bf_analyze_read_launch(const bf_ptx_function *kernel, const char *text, bf_analyze_given *given,
+                           bf_diagnostic *diagnostic) {
+  BF_TRY(make_room(kernel, given, diagnostic));
+  for (const char *at = text; at && *at;) {
+    uint64_t number = 0;
+    const char *end = at;
+    bool is_there = bf_parse_number(&end, &number) && number < kernel->parameters.count &&
+                    is_whole(&kernel->parameters.item[number]);
+    if (is_there) {
+      BF_TRY(read_one(kernel, &at, given, diagnostic));
+      continue;
+    }
+    at = strchr(at, ',');
+    at = at ? at + 1 : NULL;
+  }
   return BF_OK;
 }
 

@@ -14,6 +14,10 @@ typedef struct bf_analyze_given {
  * NULL gives none. Messages speak of --param. Free also after an error. */
 int bf_analyze_read_given(const bf_ptx_function *kernel, const char *text, bf_analyze_given *given,
                           bf_diagnostic *diagnostic);
+/* The same of what a launch in source tells, numbers of parameters: those that can be no whole
+ * numbers are passed over. */
+int bf_analyze_read_launch(const bf_ptx_function *kernel, const char *text, bf_analyze_given *given,
+                           bf_diagnostic *diagnostic);
 void bf_analyze_given_free(bf_analyze_given *given);
 
 #endif

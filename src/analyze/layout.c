@@ -173,9 +173,12 @@ static void place_variables(bf_walk *walk) {
     placed->offset = placed->variable->bytes ? align(end, alignment) : 0;
     end = placed->variable->bytes ? placed->offset + placed->variable->bytes : end;
   }
+  walk->shared_bytes = end;
   for (unsigned i = 0; i < walk->variables; i++)
-    if (walk->variable[i].variable->bytes == 0)
+    if (walk->variable[i].variable->bytes == 0) {
       walk->variable[i].offset = align(end, open_alignment);
+      walk->shared_bytes = BF_MOST_SHARED_BYTES;
+    }
 }
 
 /* Finds and places the variables of walk->function and what it calls. */

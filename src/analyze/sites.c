@@ -16,9 +16,10 @@ typedef struct builder {
   bf_walk *walk;
   bf_analysis *analysis;
   bf_analyze_site *site;
+  unsigned spread; /* of data, for which the addresses of the site fit so far */
   bool is_rounded; /* the site accesses the whole words that its addresses lie in */
   uint64_t distance_bytes[BF_ANALYZE_LANES]; /* of lanes from the address, in a tile; else 0 */
-  bf_analyze_unknown unknown[MOST_OF_A_KIND * (BF_UNKNOWN_COUNT + 1)];
+  bf_analyze_unknown unknown[MOST_OF_A_KIND * (BF_UNKNOWN_VALUE + 1)];
   unsigned unknowns;
   uint64_t explained[64]; /* conditions and loops whose reasons the site already has */
   unsigned explanations;
@@ -28,7 +29,7 @@ typedef struct builder {
 } builder;
 
 const char *bf_analyze_unknown_name(bf_analyze_unknown_kind kind) {
-  static const char *const names[] = {"address", "offset", "lanes", "count"};
+  static const char *const names[] = {"address", "offset", "lanes", "count", "value"};
   return names[kind];
 }
 
@@ -253,6 +254,33 @@ static void note_offset(builder *b, const parts *p) {
     site->offset_step_bytes = (uint32_t)step;
 }
 
+/* Adds an execution whose addresses depend on data, for data that is spread evenly; false where
+ * that is not asked for, or there is no such data. */
+static bool add_spread(builder *b, const bf_record *record) {
+  bf_walk *walk = b->walk;
+  unsigned width = b->is_rounded ? 1 : b->site->width_bytes;
+  if (!walk->options->spreads_data)
+    return false;
+  for (; b->spread < BF_SPREADS; b->spread++) {
+    const bf_lanes *lanes = bf_spread_evaluate(walk, record->address, b->spread);
+    if (!lanes)
+      return false;
+    if (!bf_spread_fits(walk, record->address, lanes, record->place.mask, width))
+      continue;
+    reasons r;
+    char text[600];
+    if (!is_explained(b, (uint64_t)4 << 32 | record->address)) {
+      find_reasons(&walk->values, record->address, &r);
+      snprintf(text, sizeof text, "%s, spread evenly over %llu values", r.text,
+               (unsigned long long)bf_spread_values(b->spread));
+      add_unknown(b, BF_UNKNOWN_VALUE, text);
+    }
+    add_warps(b, record, lanes, false);
+    return true;
+  }
+  return false;
+}
+
 /* Adds one execution to its site. */
 static void add_execution(builder *b, const bf_record *record) {
   bf_expressions *values = &b->walk->values;
@@ -273,6 +301,8 @@ static void add_execution(builder *b, const bf_record *record) {
   }
   bool is_lost = b->is_rounded && p.step_bytes % b->site->width_bytes; /* which words */
   if (is_lost || !is_known_in(values, lanes, record->place.mask)) {
+    if (add_spread(b, record))
+      return;
     bf_expression unknown = is_lost ? p.offset : p.lanes;
     reasons r;
     if (is_explained(b, (uint64_t)2 << 32 | unknown))
@@ -341,7 +371,7 @@ static bool says_shared(const bf_ptx_instruction *instruction) {
 static void begin_site(builder *b, uint32_t index) {
   const bf_ptx_instruction *instruction = b->walk->function->instruction[index];
   b->site = &b->analysis->site[b->analysis->sites++];
-  b->unknowns = b->explanations = 0;
+  b->unknowns = b->explanations = b->spread = 0;
   *b->site = (bf_analyze_site){.instruction = index, .line = instruction->line};
   if (instruction->location) {
     b->site->source_file = bf_analyze_source_file(b->walk->module, instruction->location->file);
@@ -376,6 +406,11 @@ static void end_site(builder *b) {
   b->site->unknown = copy;
   b->site->unknowns = b->unknowns;
   b->site->is_exact = b->unknowns == 0;
+  bool is_lost =
+      b->unknowns && copy[0].kind == BF_UNKNOWN_ADDRESS; /* the first where it is there */
+  b->site->certainty = b->site->is_exact ? BF_CERTAIN_FOR_ALL
+                       : is_lost         ? BF_CERTAIN_NOT
+                                         : BF_CERTAIN_ASSUMED;
 }
 
 /* Copies the accesses of all sites into the analysis. */
@@ -610,6 +645,7 @@ static int check_options(const bf_analyze_options *options, bf_diagnostic *diagn
 }
 
 static void free_walk(bf_walk *walk) {
+  bf_spreads_free(walk);
   bf_ptx_flow_free(walk->flow);
   bf_loops_free(&walk->loops);
   bf_expressions_free(&walk->values);
@@ -648,6 +684,7 @@ static int run(builder *b, bf_diagnostic *diagnostic) {
     diagnostic->line = walk->loops.irreducible_line;
     return BF_UNSUPPORTED;
   }
+  analysis->shared_bytes = walk->shared_bytes;
   set_values(walk);
   return analyze(b) ? BF_OK : bf_no_memory(diagnostic);
 }
@@ -678,6 +715,8 @@ int bf_analyze(const bf_ptx_module *module, const bf_ptx_function *kernel,
 void bf_analysis_free(bf_analysis *analysis) {
   if (!analysis)
     return;
+  for (unsigned i = 0; i < 2; i++)
+    bf_analysis_free(analysis->part[i]);
   bf_arena_free(&analysis->arena);
   free(analysis);
 }

@@ -66,6 +66,9 @@ typedef struct bf_record {
 } bf_record;
 
 enum { BF_MOST_LAYOUT = 1024 };
+/* Of a block, on any GPU so far (227 KiB: the CUDA C++ Programming Guide, compute capability 9.0).
+ */
+enum { BF_MOST_SHARED_BYTES = 227 * 1024 };
 
 /* Where a shared variable begins. */
 typedef struct bf_placed_variable {
@@ -73,6 +76,8 @@ typedef struct bf_placed_variable {
   uint64_t offset;
   bf_expression value;
 } bf_placed_variable;
+
+struct bf_spread;
 
 typedef struct bf_walk {
   const bf_ptx_module *module;
@@ -101,6 +106,8 @@ typedef struct bf_walk {
   bf_analyze_executed *executed; /* per block */
   bool too_much;                 /* a limit was reached; what was found is not all */
   bool *is_called;               /* per instruction: a call that was met */
+  struct bf_spread *spread;      /* BF_SPREADS of them, or NULL */
+  uint64_t shared_bytes;         /* that accesses can lie in */
 } bf_walk;
 
 /* Follows all paths from the start of the kernel. */
@@ -166,6 +173,26 @@ bool bf_walk_is_tile(const bf_ptx_function *function, const bf_ptx_instruction *
                      unsigned *pieces, uint64_t distance_bytes[BF_ANALYZE_LANES]);
 /* The lanes whose addresses count: those of one matrix are lanes 0 to 7. */
 uint32_t bf_walk_counted_lanes(const bf_ptx_instruction *instruction);
+
+/* ---- Data (spread.c) ---- */
+
+enum { BF_SPREADS = 14 };
+
+/* What expressions are worth where unknowns are drawn: a memo for each number of values. */
+typedef struct bf_spread {
+  bf_lanes **memo;
+  uint32_t memo_capacity, memos;
+} bf_spread;
+
+/* How many values unknowns have in spread number `which`, falling. */
+uint64_t bf_spread_values(unsigned which);
+/* The value in each thread, in spread number `which`. NULL when out of memory. */
+const bf_lanes *bf_spread_evaluate(bf_walk *walk, bf_expression value, unsigned which);
+/* Whether the addresses of the threads of mask lie where address says that it is: in the variable
+ * that it names, or in shared memory; width_bytes: they are multiples of that. */
+bool bf_spread_fits(const bf_walk *walk, bf_expression address, const bf_lanes *lanes,
+                    uint32_t mask, unsigned width_bytes);
+void bf_spreads_free(bf_walk *walk);
 
 /* ---- Layout (layout.c) ---- */
 

@@ -270,9 +270,25 @@ static const bf_emu_op *step_warp_barrier(bf_emu_warp *warp, const bf_emu_op *op
 
 /* ---- Special registers and addresses ---- */
 
+/* What %clock reads: the cycles of a simulator, or the instructions of all warps of the worker so
+ * far, and LOOK_CYCLES for each look, so that two looks never agree and loops that wait for a time
+ * end about as soon as they would on a GPU. */
+enum { LOOK_CYCLES = 16 };
+
+static uint64_t clock_now(const bf_emu_warp *warp, const bf_emu_op *op) {
+  const bf_emu_code *code = warp->frame->code;
+  bf_emu_worker *worker = warp->worker;
+  if (worker->clock)
+    return *worker->clock;
+  worker->looked_cycles += LOOK_CYCLES;
+  return worker->warp_instructions + worker->looked_cycles + code->counted[op - code->op] -
+         code->counted[warp->segment - code->op];
+}
+
 /* The value of a special register that is the same for all lanes. */
-static uint64_t uniform_special(const bf_emu_warp *warp, bf_ptx_special special,
-                                unsigned component) {
+static uint64_t uniform_special(const bf_emu_warp *warp, const bf_emu_op *op) {
+  bf_ptx_special special = (bf_ptx_special)op->a;
+  unsigned component = op->b;
   const bf_emu_flight *flight = warp->worker->flight;
   const bf_emu_launch *launch = flight->launch;
   struct timespec now;
@@ -310,9 +326,7 @@ static uint64_t uniform_special(const bf_emu_warp *warp, bf_ptx_special special,
   case BF_PTX_SPECIAL_CLOCK:
   case BF_PTX_SPECIAL_CLOCK64:
     bf_emu_touch_more(flight);
-    if (warp->worker->clock)
-      return *warp->worker->clock;
-    return warp->worker->warp_instructions + warp->instructions + 1;
+    return clock_now(warp, op);
   case BF_PTX_SPECIAL_GLOBALTIMER:
   case BF_PTX_SPECIAL_GLOBALTIMER_LO:
     bf_emu_touch_more(flight);
@@ -389,8 +403,7 @@ const bf_emu_op *bf_emu_step_special(bf_emu_warp *warp, const bf_emu_op *op) {
   }
   if (!lanes) {
     set_all(warp, op,
-            op->a == BF_PTX_SPECIAL_ENVREG ? environment(warp, op->c)
-                                           : uniform_special(warp, (bf_ptx_special)op->a, op->b));
+            op->a == BF_PTX_SPECIAL_ENVREG ? environment(warp, op->c) : uniform_special(warp, op));
     return op + 1;
   }
   for (unsigned lane = 0; lane < BF_EMU_LANES; lane++) {

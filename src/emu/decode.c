@@ -358,8 +358,9 @@ static void keep_code(bf_emu_decoder *decoder, const uint32_t *first_op) {
 }
 
 /* Decodes all instructions, with joins between them and the end behind them. */
-static void decode_body(bf_emu_decoder *decoder, const bool *is_join, uint32_t *first_op,
-                        bf_text *refused, unsigned *refused_count, unsigned *site_capacity) {
+static void decode_body(bf_emu_decoder *decoder, const bool *is_join, const bool *lines_up,
+                        uint32_t *first_op, bf_text *refused, unsigned *refused_count,
+                        unsigned *site_capacity) {
   uint32_t count = decoder->function->instructions;
   for (decoder->index = 0; decoder->index < count && !decoder->failed; decoder->index++) {
     first_op[decoder->index] = decoder->ops;
@@ -368,6 +369,9 @@ static void decode_body(bf_emu_decoder *decoder, const bool *is_join, uint32_t *
     bf_emu_op *join = is_join[decoder->index] ? append(decoder) : NULL;
     if (join)
       join->run = bf_emu_step_join;
+    bf_emu_op *line_up = lines_up[decoder->index] ? append(decoder) : NULL;
+    if (line_up)
+      line_up->run = bf_emu_step_line_up;
     decode_instruction(decoder, site_capacity);
     if (decoder->failed || decoder->op[decoder->ops - 1].run)
       continue;
@@ -421,10 +425,12 @@ int bf_emu_decode_function(bf_emu_decoder *decoder, bf_text *refused, unsigned *
   decoder->place = calloc(function->registers + 1, sizeof *decoder->place);
   uint32_t *first_op = calloc(function->instructions + 1, sizeof *first_op);
   bool *is_join = calloc(function->instructions + 1, sizeof *is_join);
+  bool *lines_up = calloc(function->instructions + 1, sizeof *lines_up);
   uint32_t *ways = calloc(flow->blocks + 1, sizeof *ways);
   decoder->reads = calloc(function->registers + 1, sizeof *decoder->reads);
   decoder->block_order = calloc(flow->blocks + 1, sizeof *decoder->block_order);
-  if (!decoder->place || !decoder->reads || !decoder->block_order || !first_op || !is_join || !ways)
+  if (!decoder->place || !decoder->reads || !decoder->block_order || !first_op || !is_join ||
+      !ways || !lines_up)
     decoder->failed = true;
   if (!decoder->failed) {
     if (!function->is_entry)
@@ -434,14 +440,16 @@ int bf_emu_decode_function(bf_emu_decoder *decoder, bf_text *refused, unsigned *
     place_variables(decoder, function->body);
     mark_joins(function, flow, ways, is_join);
     number_blocks(flow, decoder->block_order, ways);
+    bf_emu_mark_line_ups(function, flow, (bool *)ways, lines_up);
     bf_emu_mark_reads(function, decoder->reads);
   }
   if (!decoder->failed)
-    decode_body(decoder, is_join, first_op, refused, refused_count, site_capacity);
+    decode_body(decoder, is_join, lines_up, first_op, refused, refused_count, site_capacity);
   if (!decoder->failed)
     keep_code(decoder, first_op);
   free(first_op);
   free(is_join);
+  free(lines_up);
   free(ways);
   bf_ptx_flow_free(flow);
   free_decoder(decoder);

@@ -107,6 +107,7 @@ bool bf_emu_select_tensor_core(bf_emu_decoder *decoder, const bf_ptx_instruction
                                bf_emu_op *op);
 /* The operations that decoding adds by itself. */
 const bf_emu_op *bf_emu_step_barrier_result(bf_emu_warp *warp, const bf_emu_op *op);
+const bf_emu_op *bf_emu_step_line_up(bf_emu_warp *warp, const bf_emu_op *op);
 const bf_emu_op *bf_emu_step_join(bf_emu_warp *warp, const bf_emu_op *op);
 const bf_emu_op *bf_emu_step_end(bf_emu_warp *warp, const bf_emu_op *op);
 const bf_emu_op *bf_emu_step_exit(bf_emu_warp *warp, const bf_emu_op *op);
@@ -123,6 +124,10 @@ const bf_emu_region *bf_emu_region_of(const bf_emu_decoder *decoder,
 bool bf_emu_kernel_parameter_of(const bf_emu_decoder *decoder, const bf_ptx_variable *variable,
                                 uint64_t *offset);
 
+/* Marks the instructions before which warps line up (line_up.c); has_read has room for a mark of
+ * each block. */
+void bf_emu_mark_line_ups(const bf_ptx_function *function, const bf_ptx_flow *flow, bool *has_read,
+                          bool *marks);
 /* Whether threads of a kernel end at once at an instruction. */
 bool bf_emu_ends_at(const bf_ptx_function *function, uint32_t index);
 /* Whether some instruction reads the register. */

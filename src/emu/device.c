@@ -41,7 +41,7 @@ void bf_emu_free(bf_emu *emu) {
     if (emu->freed[i].is_kept)
       free((void *)(uintptr_t)emu->freed[i].first);
   for (size_t i = 0; i < emu->textures; i++)
-    free(emu->texture[i]);
+    free(emu->texture[i].texture);
   free(emu->texture);
   free(emu->range);
   pthread_rwlock_destroy(&emu->lock);
@@ -228,20 +228,30 @@ uint64_t bf_emu_used_bytes(const bf_emu *emu) { return emu->used_bytes; }
 
 /* ---- Textures ---- */
 
-/* A free place in the table of textures; false where memory is exhausted. */
-static bool find_place(bf_emu *emu, size_t *place) {
-  for (*place = 0; *place < emu->textures; ++*place)
-    if (!emu->texture[*place])
-      return true;
+/* Whether a place is free, and had textures with these levels, or with others. */
+static bool is_free(const bf_emu_slot *slot, const bf_emu_texture *texture, unsigned levels,
+                    bool is_same) {
+  return !slot->is_used &&
+         (slot->texture && slot->texture->levels == levels &&
+          memcmp(slot->texture, texture, levels * sizeof *texture) == 0) == is_same;
+}
+
+/* A free place in the table of textures, if possible one that had the same before; false where
+ * memory is exhausted. */
+static bool find_place(bf_emu *emu, const bf_emu_texture *texture, unsigned levels, size_t *place) {
+  for (unsigned again = 0; again < 2; again++)
+    for (*place = 0; *place < emu->textures; ++*place)
+      if (is_free(&emu->texture[*place], texture, levels, again == 0))
+        return true;
   if (emu->textures == emu->texture_capacity) {
     size_t capacity = emu->texture_capacity ? 2 * emu->texture_capacity : 16;
-    bf_emu_texture **grown = realloc(emu->texture, capacity * sizeof *grown);
+    bf_emu_slot *grown = realloc(emu->texture, capacity * sizeof *grown);
     if (!grown)
       return false;
     emu->texture = grown;
     emu->texture_capacity = capacity;
   }
-  emu->texture[emu->textures++] = NULL;
+  emu->texture[emu->textures++] = (bf_emu_slot){NULL, 0, false};
   return true;
 }
 
@@ -263,25 +273,31 @@ int bf_emu_texture_add(bf_emu *emu, const bf_emu_texture *texture, uint64_t *han
     if (levels > BF_EMU_MOST_LEVELS || !is_texture(&texture[i]))
       return bf_fail(diagnostic, BF_BAD_INPUT, "texels of a form that no texture has");
   bf_emu_texture *made = malloc(levels * sizeof *made);
-  if (!made || !find_place(emu, &place)) {
+  if (made) {
+    memcpy(made, texture, levels * sizeof *made);
+    made->levels = levels;
+  }
+  if (!made || !find_place(emu, made, levels, &place)) {
     free(made);
     return bf_no_memory(diagnostic);
   }
-  memcpy(made, texture, levels * sizeof *made);
-  made->levels = levels;
-  emu->texture[place] = made;
-  *handle = place + 1;
+  bf_emu_slot *slot = &emu->texture[place];
+  bool is_same = is_free(slot, made, levels, true);
+  free(slot->texture);
+  *slot = (bf_emu_slot){made, slot->version + !is_same, true};
+  *handle = (uint64_t)(slot->version - 1) << 32 | (place + 1);
   return BF_OK;
 }
 
 const bf_emu_texture *bf_emu_texture_find(const bf_emu *emu, uint64_t handle) {
-  return handle - 1 < emu->textures ? emu->texture[handle - 1] : NULL;
+  uint32_t place = (uint32_t)handle - 1;
+  const bf_emu_slot *slot = place < emu->textures ? &emu->texture[place] : NULL;
+  return slot && slot->is_used && slot->version - 1 == handle >> 32 ? slot->texture : NULL;
 }
 
 bool bf_emu_texture_remove(bf_emu *emu, uint64_t handle) {
   if (!bf_emu_texture_find(emu, handle))
     return false;
-  free(emu->texture[handle - 1]);
-  emu->texture[handle - 1] = NULL;
+  emu->texture[(uint32_t)handle - 1].is_used = false;
   return true;
 }

@@ -19,6 +19,14 @@ typedef struct bf_emu_freed {
   bool is_kept;
 } bf_emu_freed;
 
+/* A place for textures. The one that was removed last is kept, so that a handle never stands for
+ * two that differ: with its version it is the upper half of handles. */
+typedef struct bf_emu_slot {
+  bf_emu_texture *texture;
+  uint32_t version;
+  bool is_used;
+} bf_emu_slot;
+
 struct bf_emu {
   pthread_rwlock_t lock;
   bf_emu_entry *range; /* sorted, without overlap */
@@ -28,7 +36,7 @@ struct bf_emu {
   bf_emu_freed freed[BF_EMU_FREED];
   unsigned next_freed;
   bf_emu_module *modules;
-  bf_emu_texture **texture; /* by handle - 1; NULL: removed */
+  bf_emu_slot *texture; /* by the lower half of handle - 1 */
   size_t textures, texture_capacity;
   const struct bf_emu_isa *isa;       /* that kernels are decoded for */
   bf_crew *crew;                      /* threads that help with launches; NULL: none could be had */

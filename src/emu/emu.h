@@ -277,8 +277,7 @@ enum { BF_EMU_TOUCHED = 64 };
 typedef struct bf_emu_touched {
   bf_emu_range range[BF_EMU_TOUCHED];
   unsigned ranges;
-  bool is_open; /* more ranges, or it used textures, looked at a clock, printed, allocated, launched
-                 */
+  bool is_open; /* more ranges, or it looked at a clock, printed, allocated, launched */
 } bf_emu_touched;
 
 typedef struct bf_emu_launch {

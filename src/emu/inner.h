@@ -273,6 +273,8 @@ struct bf_emu_warp {
   const bf_emu_op *test;           /* the last test of an mbarrier, where it failed, or NULL */
   uint64_t test_address;           /* of that mbarrier */
   uint32_t order;                  /* meetings of lanes so far */
+  uint64_t lined_up;               /* of line_up.c: the block's epoch when it last did */
+  bool is_lining_up;               /* it has given up its turn for that */
 };
 
 typedef struct bf_emu_barrier {
@@ -336,6 +338,7 @@ typedef struct bf_emu_worker {
   bf_emu_known known[BF_EMU_KNOWN]; /* by site */
   uint64_t warp_instructions, thread_instructions;
   const uint64_t *clock;            /* of a simulator, or NULL: instructions count as cycles */
+  uint64_t looked_cycles;           /* what looks at the clock have taken */
   uint64_t changes;                 /* of mbarriers and of barriers of clusters */
   const void *segment;              /* of race.c, that was used last */
   struct bf_emu_matrices *matrices; /* of run_wgmma.c, that were read before, or NULL */
@@ -389,6 +392,8 @@ void bf_emu_source_line(const bf_ptx_module *ptx, const bf_ptx_instruction *inst
 void bf_emu_user_line(const bf_ptx_module *ptx, const bf_ptx_instruction *instruction,
                       const char **file, uint64_t *line);
 
+/* Takes note of a range that the launch touches (reach.c). */
+void bf_emu_touch(bf_emu_flight *flight, const bf_emu_range *range);
 /* The launch does more than what it touches of memory settles (reach.c). */
 void bf_emu_touch_more(const bf_emu_flight *flight);
 /* Does what is left to do when lanes of a warp have ended (late.c). */

@@ -111,7 +111,8 @@ static outcome run_block(bf_emu_block *block) {
         call_others(flight);
       if (flight->stop)
         return STOPPED;
-      bool gave_up = warp->budget == 0 && has_hope(warp);
+      bool gave_up = warp->budget == 0 && has_hope(warp) && !warp->is_lining_up;
+      warp->is_lining_up = false;
       waits |= gave_up;
       moved |= !gave_up;
     }

@@ -100,10 +100,10 @@ static bool is_noted(const bf_emu_touched *touched, const bf_emu_range *range, u
 
 /* Takes note of a range that the launch touches. Ranges are only added, so that a look without the
  * lock is enough for those that are there. */
-static void touch(bf_emu_flight *flight, const bf_emu_range *range) {
+void bf_emu_touch(bf_emu_flight *flight, const bf_emu_range *range) {
   bf_emu_touched *touched = flight->launch->touched;
   unsigned at = 0;
-  if (is_noted(touched, range, &at))
+  if (!touched || is_noted(touched, range, &at))
     return;
   pthread_mutex_lock(&flight->lock);
   bool is_new = !is_noted(touched, range, &at);
@@ -137,8 +137,7 @@ static bf_emu_fault_kind reach_global(bf_emu_warp *warp, const bf_emu_op *op, ui
                address + width_bytes <= entry.public.address + entry.public.bytes) {
       *known = (bf_emu_known){entry.public.address, entry.public.address + entry.public.bytes,
                               entry.writable};
-      if (flight->launch->touched)
-        touch(flight, &entry.public);
+      bf_emu_touch(flight, &entry.public);
     } else {
       return bf_emu_was_freed(flight->emu, address) ? BF_EMU_USE_AFTER_FREE : BF_EMU_OUT_OF_BOUNDS;
     }

@@ -32,7 +32,7 @@ static inline void bf_emu_rounding_restore(bf_emu_saved_rounding saved) {
 
 #elif defined(__wasm__)
 
-/* WebAssembly rounds to the nearest only; run_float.c refuses the rest. */
+/* WebAssembly rounds to the nearest only; directed.h does the rest. */
 typedef int bf_emu_saved_rounding;
 #define BF_EMU_NEAREST_ONLY 1
 

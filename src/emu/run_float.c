@@ -3,6 +3,7 @@
  * what the host makes. */
 #include "emu/alone.h"
 #include "emu/bind.h"
+#include "emu/directed.h"
 #include "emu/rounding.h"
 #include "emu/single.h"
 
@@ -43,16 +44,27 @@ static inline float finished(float x, uint32_t keep, bool saturates) {
   return saturates ? saturated(result) : result;
 }
 
-/* nearest, by the rounding that op asks for. */
-#define ROUNDED(function, nearest)                                                                 \
+/* nearest, by the rounding that op asks for: directed is what does without the host's. */
+#define ROUNDED(function, nearest, directed)                                                       \
   static const bf_emu_op *function(bf_emu_warp *warp, const bf_emu_op *op) {                       \
     if (op->small[ROUNDING] == BF_EMU_RN)                                                          \
       return nearest(warp, op);                                                                    \
+    if (BF_EMU_NEAREST_ONLY)                                                                       \
+      return directed(warp, op);                                                                   \
     bf_emu_saved_rounding saved = bf_emu_rounding_set((bf_emu_rounding)op->small[ROUNDING]);       \
     const bf_emu_op *next = nearest(warp, op);                                                     \
     bf_emu_rounding_restore(saved);                                                                \
     return next;                                                                                   \
   }
+
+/* What is done to x, y and z, the operands of a lane, and how it is rounded. */
+#define SUM(target) bf_emu_directed_fma(x, 1, y, target)
+#define DIFFERENCE(target) (y != y ? x - y : bf_emu_directed_fma(x, 1, -y, target))
+#define PRODUCT(target) bf_emu_directed_product(x, y, target)
+#define QUOTIENT(target) bf_emu_directed_quotient(x, y, target)
+#define PRODUCT_AND_SUM(target) bf_emu_directed_fma(x, y, z, target)
+#define ROOT(target) bf_emu_directed_root(x, target)
+#define INVERSE(target) bf_emu_directed_quotient(1, x, target)
 
 /* The smallest normal number. */
 static const double smallest_normal = 0x1p-126;
@@ -61,9 +73,11 @@ static const double smallest_normal = 0x1p-126;
  * is denormal before it is rounded becomes zero (measured on an H200), so where it is the smallest
  * normal number, of sign s, is_below says of the operands as doubles whether the exact result is
  * nearer to zero than that. */
-#define FLOAT_ANY(function, expression, is_below)                                                  \
-  static inline float function##_one(float x, float y, float z) {                                  \
+#define FLOAT_ANY(function, expression, directed, is_below)                                        \
+  static inline float function##_one(float x, float y, float z, bf_emu_rounding rounding) {        \
     (void)y, (void)z;                                                                              \
+    if (BF_EMU_NEAREST_ONLY && rounding != BF_EMU_RN)                                              \
+      return (float)directed(((bf_emu_target){&bf_emu_format_f32, rounding}));                     \
     return expression;                                                                             \
   }                                                                                                \
   static inline bool function##_is_below(double x, double y, double z, double s) {                 \
@@ -73,13 +87,14 @@ static const double smallest_normal = 0x1p-126;
   static const bf_emu_op *function##_nearest(bf_emu_warp *warp, const bf_emu_op *op) {             \
     uint32_t keep = kept_bits(op), smallest = 0;                                                   \
     bool saturates = op->small[SATURATES];                                                         \
+    bf_emu_rounding rounding = (bf_emu_rounding)op->small[ROUNDING];                               \
     float *d = BF_LANES(float, op->d), result[BF_EMU_LANES];                                       \
     const float *a = BF_LANES(float, op->a), *b = BF_LANES(float, op->b),                          \
                 *c = BF_LANES(float, op->c);                                                       \
     for (unsigned lane = 0; lane < BF_EMU_LANES; lane++) {                                         \
       float x = bf_emu_flushed(a[lane], keep), y = bf_emu_flushed(b[lane], keep);                  \
       float z = bf_emu_flushed(c[lane], keep);                                                     \
-      result[lane] = finished(function##_one(x, y, z), keep, saturates);                           \
+      result[lane] = finished(function##_one(x, y, z, rounding), keep, saturates);                 \
       smallest |= (bf_emu_float_bits(result[lane]) & 0x7fffffff) == 0x00800000;                    \
     }                                                                                              \
     if (smallest && op->small[FLUSHES])                                                            \
@@ -91,22 +106,37 @@ static const double smallest_normal = 0x1p-126;
     BF_SET_LANES(BF_MASK(), d, result[lane]);                                                      \
     return op + 1;                                                                                 \
   }                                                                                                \
-  ROUNDED(function, function##_nearest)
-FLOAT_ANY(add_float_any, x + y, false) /* so small a sum is exact */
-FLOAT_ANY(sub_float_any, x - y, false)
-FLOAT_ANY(mul_float_any, (x * y), fabs(x *y) < smallest_normal)
-FLOAT_ANY(div_float_any, x / y, fabs(x) < smallest_normal * fabs(y))
-FLOAT_ANY(fma_float_any, __builtin_fmaf(x, y, z), s *fma(x, y, z - s * smallest_normal) < 0)
-FLOAT_ANY(sqrt_float_any, __builtin_sqrtf(x), false)
-FLOAT_ANY(rcp_float_any, 1.0f / x, 1 < smallest_normal * fabs(x))
+  ROUNDED(function, function##_nearest, function##_nearest)
+FLOAT_ANY(add_float_any, x + y, SUM, false) /* so small a sum is exact */
+FLOAT_ANY(sub_float_any, x - y, DIFFERENCE, false)
+FLOAT_ANY(mul_float_any, (x * y), PRODUCT, fabs(x *y) < smallest_normal)
+FLOAT_ANY(div_float_any, x / y, QUOTIENT, fabs(x) < smallest_normal * fabs(y))
+FLOAT_ANY(fma_float_any, __builtin_fmaf(x, y, z), PRODUCT_AND_SUM,
+          s *fma(x, y, z - s * smallest_normal) < 0)
+FLOAT_ANY(sqrt_float_any, __builtin_sqrtf(x), ROOT, false)
+FLOAT_ANY(rcp_float_any, 1.0f / x, INVERSE, 1 < smallest_normal * fabs(x))
 /* In 64 bits there is only rounding. */
-ROUNDED(add_double_any, add_double)
-ROUNDED(sub_double_any, sub_double)
-ROUNDED(mul_double_any, mul_double)
-ROUNDED(div_double_any, div_double)
-ROUNDED(fma_double_any, fma_double)
-ROUNDED(sqrt_double_any, sqrt_double)
-ROUNDED(rcp_double_any, rcp_double)
+#define DOUBLE_ANY(name, directed)                                                                 \
+  static inline const bf_emu_op *name##_directed(bf_emu_warp *warp, const bf_emu_op *op) {         \
+    bf_emu_target target = {&bf_emu_format_f64, (bf_emu_rounding)op->small[ROUNDING]};             \
+    double *d = BF_LANES(double, op->d);                                                           \
+    const double *a = BF_LANES(double, op->a), *b = BF_LANES(double, op->b),                       \
+                 *c = BF_LANES(double, op->c);                                                     \
+    BF_EACH_LANE(BF_MASK(), lane) {                                                                \
+      double x = a[lane], y = b[lane], z = c[lane];                                                \
+      (void)y, (void)z;                                                                            \
+      d[lane] = directed(target);                                                                  \
+    }                                                                                              \
+    return op + 1;                                                                                 \
+  }                                                                                                \
+  ROUNDED(name##_any, name, name##_directed)
+DOUBLE_ANY(add_double, SUM)
+DOUBLE_ANY(sub_double, DIFFERENCE)
+DOUBLE_ANY(mul_double, PRODUCT)
+DOUBLE_ANY(div_double, QUOTIENT)
+DOUBLE_ANY(fma_double, PRODUCT_AND_SUM)
+DOUBLE_ANY(sqrt_double, ROOT)
+DOUBLE_ANY(rcp_double, INVERSE)
 
 /* Whether one of these modifiers asks for more than rounding to the nearest. */
 static bool bind_modifiers(const bf_ptx_instruction *instruction, bf_emu_op *op) {
@@ -141,8 +171,6 @@ static bool select_family(bf_emu_decoder *decoder, const bf_ptx_instruction *ins
   bool any = bind_modifiers(instruction, op);
   if (instruction->types != 1)
     return bf_emu_refuse(decoder, "operands of several types");
-  if (BF_EMU_NEAREST_ONLY && op->small[ROUNDING] != BF_EMU_RN)
-    return bf_emu_refuse(decoder, "rounding other than to the nearest, in a browser");
   if (type == BF_PTX_F32)
     return bf_emu_bind(decoder, instruction, op, type, any ? of->of_float_any : of->of_float);
   if (op->small[FLUSHES] || op->small[SATURATES])

@@ -52,7 +52,6 @@ static bool is_alive(bf_emu_warp *warp, const bf_emu_texture *texture) {
                  (texture->height - 1) * texture->pitch_bytes +
                  (uint64_t)texture->width * texel_bytes(texture);
   bf_emu_entry entry;
-  bf_emu_touch_more(warp->worker->flight);
   if (known->first <= first && end <= known->end)
     return true;
   if (!bf_emu_find_entry(warp->worker->flight->emu, first, &entry) ||
@@ -60,6 +59,7 @@ static bool is_alive(bf_emu_warp *warp, const bf_emu_texture *texture) {
     return false;
   *known = (bf_emu_known){entry.public.address, entry.public.address + entry.public.bytes,
                           entry.writable};
+  bf_emu_touch(warp->worker->flight, &entry.public);
   return true;
 }
 
@@ -259,12 +259,13 @@ static texel sample_nearest(const bf_emu_texture *texture, unsigned dimensions, 
 
 /* What the filter makes of bytes read as fractions: 16 bits, rounded (seen on an H200: half way
  * between 0 and 51 it gives 6554 / 65535). */
-static void round_fractions(const bf_emu_texture *texture, texel *result) {
-  if (texture->kind != BF_EMU_TEXEL_UNSIGNED || !texture->reads_fraction ||
-      texture->channel_bits != 8)
-    return;
-  for (unsigned i = 0; i < MOST_CHANNELS; i++)
-    result->f[i] = (float)(floor((double)result->f[i] * 65535 + 0.5) / 65535);
+static inline bool rounds_fractions(const bf_emu_texture *texture) {
+  return texture->kind == BF_EMU_TEXEL_UNSIGNED && texture->reads_fraction &&
+         texture->channel_bits == 8;
+}
+
+static inline float round_fraction(float mean) {
+  return (float)(floor((double)mean * 65535 + 0.5) / 65535);
 }
 
 /* The mean of the two, four or eight texels around coordinates in texels. */
@@ -293,7 +294,8 @@ static texel sample_filtered(const bf_emu_texture *texture, unsigned dimensions,
     for (unsigned i = 0; i < MOST_CHANNELS; i++)
       result.f[i] += part * one.f[i];
   }
-  round_fractions(texture, &result);
+  for (unsigned i = 0; rounds_fractions(texture) && i < MOST_CHANNELS; i++)
+    result.f[i] = round_fraction(result.f[i]);
   return result;
 }
 
@@ -408,6 +410,8 @@ static texel sample_lane(const bf_emu_warp *warp, const sampling *what,
   return sample_levels(texture, 2, place, layer + face, lod);
 }
 
+#include "emu/texture_lanes.h"
+
 /* tld4: a channel of the four texels that a filter would read, counter-clockwise from the lower
  * left one. */
 static texel gather_lane(const bf_emu_warp *warp, const sampling *what,
@@ -452,7 +456,23 @@ static inline const bf_emu_op *run_reads(bf_emu_warp *warp, const bf_emu_op *op,
   return op + 1;
 }
 
+/* The texture of all lanes that take part; NULL: they have several, or a bad one. */
+static const bf_emu_texture *common_texture(bf_emu_warp *warp, const sampling *what,
+                                            uint32_t mask) {
+  const uint64_t *handle = BF_LANES(const uint64_t, what->handle);
+  uint64_t found = mask ? handle[__builtin_ctz(mask)] : 0;
+  bool is_same = true;
+  BF_EACH_LANE(mask, lane) is_same &= handle[lane] == found;
+  const bf_emu_texture *texture =
+      is_same ? bf_emu_texture_find(warp->worker->flight->emu, found) : NULL;
+  return texture && is_alive(warp, texture) ? texture : NULL;
+}
+
 static const bf_emu_op *run_tex(bf_emu_warp *warp, const bf_emu_op *op) {
+  uint32_t mask = BF_MASK();
+  const bf_emu_texture *texture = common_texture(warp, op->detail, mask);
+  if (texture && sample_lanes(warp, op->detail, texture, mask))
+    return op + 1;
   return run_reads(warp, op, sample_lane);
 }
 

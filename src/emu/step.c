@@ -158,7 +158,7 @@ uint64_t bf_emu_block_bytes(const bf_emu_block *block) {
 /* Whether an operation is no instruction of the program. */
 static bool is_pseudo(const bf_emu_op *op) {
   return op->run == bf_emu_step_join || op->run == bf_emu_step_end ||
-         op->run == bf_emu_step_barrier_result;
+         op->run == bf_emu_step_barrier_result || op->run == bf_emu_step_line_up;
 }
 
 /* Goes on to the next instruction; false: there is none. */

@@ -30,6 +30,7 @@ typedef enum bf_ncu_metric {
 /* A line of source or an instruction that touches shared memory. */
 typedef struct bf_ncu_line {
   const char *file;        /* or NULL */
+  bool is_of_page;         /* it stands on the page of that file, perhaps on another's too */
   uint64_t line;           /* 0: not known */
   const char *address;     /* of an instruction, or NULL */
   const char *instruction; /* its text, or that of the line */

@@ -244,17 +244,51 @@ static int read_source(reader *r) {
   line.instruction = field(r, c->text);
   line.instruction += strspn(line.instruction, " ");
   bf_ncu_kernel *kernel = last_kernel(r);
-  if (kernel->lines && c->file < 0 && kernel->line[0].file && line.file &&
-      strcmp(kernel->line[0].file, line.file) != 0)
-    return BF_OK; /* inlined from another file: the lines that call it have it too */
   for (size_t i = 0; line.address && i < kernel->lines; i++)
     if (kernel->line[i].address && strcmp(kernel->line[i].address, line.address) == 0)
       return BF_OK; /* ncu prints an instruction again for each function that it was inlined from */
+  line.is_of_page = c->file < 0 && line.file;
   BF_TRY(add_line(r, &line));
   kernel->metric[BF_NCU_WAVEFRONTS].is_there = kernel->metric[BF_NCU_IDEAL].is_there = true;
   kernel->metric[BF_NCU_WAVEFRONTS].value += line.wavefronts;
   kernel->metric[BF_NCU_IDEAL].value += line.ideal;
   return BF_OK;
+}
+
+/* Wavefronts of the lines of a page of source, one page for each file. */
+static uint64_t sum_page(const bf_ncu_kernel *kernel, const char *file) {
+  uint64_t sum = 0;
+  for (size_t i = 0; i < kernel->lines; i++)
+    if (kernel->line[i].is_of_page && strcmp(kernel->line[i].file, file) == 0)
+      sum += kernel->line[i].wavefronts;
+  return sum;
+}
+
+/* Leaves one page of source of a kernel. What is inlined from another file stands on the page of
+ * that file, and on that of the kernel at the lines that call it; so the kernel's own has the most.
+ */
+static void keep_largest_page(bf_ncu_kernel *kernel) {
+  const char *largest = NULL;
+  uint64_t most = 0;
+  size_t kept = 0;
+  for (size_t i = 0; i < kernel->lines; i++) {
+    const bf_ncu_line *line = &kernel->line[i];
+    bool begins_page = line->is_of_page && (i == 0 || line->file != line[-1].file);
+    uint64_t sum = begins_page ? sum_page(kernel, line->file) : 0;
+    if (sum > most) {
+      largest = line->file;
+      most = sum;
+    }
+  }
+  for (size_t i = 0; largest && i < kernel->lines; i++) {
+    const bf_ncu_line line = kernel->line[i];
+    if (line.is_of_page && strcmp(line.file, largest) != 0) {
+      kernel->metric[BF_NCU_WAVEFRONTS].value -= line.wavefronts;
+      kernel->metric[BF_NCU_IDEAL].value -= line.ideal;
+    } else
+      kernel->line[kept++] = line;
+  }
+  kernel->lines = largest ? kept : kernel->lines;
 }
 
 /* ---- Tables ---- */
@@ -361,6 +395,8 @@ int bf_ncu_read(const char *name, const char *text, size_t size, bf_ncu *ncu,
     BF_TRY(read_row(&r));
   if (has_failed)
     return bf_no_memory(diagnostic);
+  for (size_t i = 0; i < ncu->kernels; i++)
+    keep_largest_page(&ncu->kernel[i]);
   return ncu->kernels
              ? BF_OK
              : bf_fail_file(diagnostic, BF_BAD_INPUT, name,

@@ -12,16 +12,17 @@
 static const bf_rows_form kernels_form = {"scan", 1}, compiled_form = {"compiled", 1};
 
 typedef struct kernel_row {
-  const char *name, *readable, *block, *block_from, *change, *reason;
+  const char *name, *readable, *block, *block_from, *rests_on, *change, *reason;
   uint64_t lines;
   double share;
 } kernel_row;
 
 static const bf_field kernel_fields[] = {
-    BF_FIELD(kernel_row, name),           BF_FIELD(kernel_row, readable),
-    BF_FIELD(kernel_row, block),          BF_FIELD(kernel_row, block_from),
-    BF_FIELD_OR_NULL(kernel_row, change), BF_FIELD(kernel_row, reason),
-    BF_FIELD(kernel_row, lines),          BF_FIELD(kernel_row, share)};
+    BF_FIELD(kernel_row, name),     BF_FIELD(kernel_row, readable),
+    BF_FIELD(kernel_row, block),    BF_FIELD(kernel_row, block_from),
+    BF_FIELD(kernel_row, rests_on), BF_FIELD_OR_NULL(kernel_row, change),
+    BF_FIELD(kernel_row, reason),   BF_FIELD(kernel_row, lines),
+    BF_FIELD(kernel_row, share)};
 static const bf_row kernel_form = BF_ROW("kernel", kernel_fields);
 
 static const bf_field line_fields[] = {
@@ -29,7 +30,8 @@ static const bf_field line_fields[] = {
     BF_FIELD_OR_NULL(bf_scan_line, what), BF_FIELD(bf_scan_line, accesses),
     BF_FIELD(bf_scan_line, wavefronts),   BF_FIELD(bf_scan_line, ideal),
     BF_FIELD(bf_scan_line, conflicts),    BF_FIELD(bf_scan_line, sites),
-    BF_FIELD(bf_scan_line, exact),        BF_FIELD(bf_scan_line, unknown)};
+    BF_FIELD(bf_scan_line, exact),        BF_FIELD(bf_scan_line, assumed),
+    BF_FIELD(bf_scan_line, unknown)};
 static const bf_row line_form = BF_ROW("line", line_fields);
 
 typedef struct ptx_row {
@@ -57,10 +59,10 @@ static uint64_t mix(uint64_t seed, const void *bytes, size_t size) {
   return seed;
 }
 
-scan_key scan_key_of(const bf_scan_options *options, const scan_launches *launches,
+scan_key scan_key_of(const bf_scan_options *options, const bf_source_launches *launches,
                      const void *bytes, size_t size) {
   const char *machine = bf_machine_name(options->machine);
-  uint64_t launched = scan_launches_key(launches);
+  uint64_t launched = bf_source_launches_key(launches);
   uint64_t half[2] = {0xcbf29ce484222325ull, 0x9e3779b97f4a7c15ull};
   for (unsigned i = 0; i < 2; i++) {
     half[i] = mix(half[i], BF_VERSION, sizeof BF_VERSION);
@@ -132,7 +134,7 @@ void scan_cache_write(const bf_scan_options *options, const scan_key *key,
   bf_rows_begin(&kernels_form, &text);
   for (size_t i = 0; i < kernels->count; i++) {
     const bf_scan_kernel *own = &kernels->kernel[i];
-    const kernel_row row = {own->name,   own->readable, own->block, own->block_from,
+    const kernel_row row = {own->name,   own->readable, own->block, own->block_from, own->rests_on,
                             own->change, own->reason,   own->lines, own->share};
     bf_row_write(&kernel_form, &row, &text);
     for (uint64_t k = 0; k < own->lines; k++)
@@ -170,6 +172,7 @@ static int take_line(reading *r, bf_rows *rows, bf_diagnostic *diagnostic) {
   own->conflicts += line.conflicts;
   own->sites += line.sites;
   own->exact += line.exact;
+  own->assumed += line.assumed;
   own->unknown += line.unknown;
   return BF_OK;
 }
@@ -186,13 +189,15 @@ static int take_row(void *context, bf_rows *rows, bf_diagnostic *diagnostic) {
   bool has_change = row.change != NULL;
   bf_scan_kernel *own = scan_add_kernel(r->kernels);
   if (!own || !keep(r, &row.name) || !keep(r, &row.readable) || !keep(r, &row.block) ||
-      !keep(r, &row.block_from) || !keep(r, &row.reason) || (has_change && !keep(r, &row.change)))
+      !keep(r, &row.block_from) || !keep(r, &row.rests_on) || !keep(r, &row.reason) ||
+      (has_change && !keep(r, &row.change)))
     return bf_no_memory(diagnostic);
   *own = (bf_scan_kernel){.unit = r->unit,
                           .name = row.name,
                           .readable = row.readable,
                           .block = row.block,
                           .block_from = row.block_from,
+                          .rests_on = row.rests_on,
                           .change = row.change,
                           .reason = row.reason,
                           .share = row.share,

@@ -5,6 +5,7 @@
 #include "ptx/fatbin.h"
 #include "ptx/ptx.h"
 #include "scan/scan.h"
+#include "source/launches.h"
 
 #include <limits.h>
 
@@ -46,28 +47,6 @@ int scan_read_commands(scan_files *files, const char *path, bf_diagnostic *diagn
 int scan_parse_commands(scan_files *files, const char *name, const char *text,
                         bf_diagnostic *diagnostic);
 
-/* ---- Launches (shapes.c) ---- */
-
-enum { SCAN_MOST_SHAPES = 3 };
-
-/* The blocks that a kernel is launched with. */
-typedef struct scan_shapes {
-  unsigned count;
-  uint32_t block[SCAN_MOST_SHAPES][3];
-  const char *from[SCAN_MOST_SHAPES]; /* "launch at app.cu:12" */
-} scan_shapes;
-
-typedef struct scan_launches scan_launches;
-
-/* Reads the launches of sources. */
-int scan_launches_read(const char *const *source, size_t count, scan_launches **launches,
-                       bf_diagnostic *diagnostic);
-/* Those of the kernel that is called so, readable; NULL: none is known. */
-const scan_shapes *scan_launches_find(const scan_launches *launches, const char *readable);
-/* A number that stands for all of them. */
-uint64_t scan_launches_key(const scan_launches *launches);
-void scan_launches_free(scan_launches *launches);
-
 /* ---- PTX (unit.c) ---- */
 
 /* What a unit is compiled or opened to. */
@@ -93,7 +72,7 @@ typedef struct scan_kernels {
 
 /* Looks at all kernels of PTX that use shared memory. */
 int scan_module(const char *unit, const bf_text *ptx, const bf_scan_options *options,
-                const scan_launches *launches, scan_kernels *found, bf_diagnostic *diagnostic);
+                const bf_source_launches *launches, scan_kernels *found, bf_diagnostic *diagnostic);
 /* A new kernel; NULL: memory is exhausted. */
 bf_scan_kernel *scan_add_kernel(scan_kernels *kernels);
 void scan_kernels_free(scan_kernels *kernels);
@@ -106,7 +85,7 @@ typedef struct scan_key {
 } scan_key;
 
 /* The key of PTX, or of a command and its folder, with all else that results depend on. */
-scan_key scan_key_of(const bf_scan_options *options, const scan_launches *launches,
+scan_key scan_key_of(const bf_scan_options *options, const bf_source_launches *launches,
                      const void *bytes, size_t size);
 /* Reads the kernels of a key; false where they are not known. */
 bool scan_cache_read(const bf_scan_options *options, const scan_key *key, const char *unit,

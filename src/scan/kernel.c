@@ -1,5 +1,7 @@
 /* A kernel, looked at without running it. */
 #include "analyze/analyze.h"
+#include "analyze/given.h"
+#include "analyze/likely.h"
 #include "ptx/block.h"
 #include "ptx/demangle.h"
 #include "scan/inner.h"
@@ -16,7 +18,7 @@ enum { MOST_STEPS = 400000 };
 typedef struct looking {
   const char *unit;
   const bf_scan_options *options;
-  const scan_launches *launches;
+  const bf_source_launches *launches;
   const bf_ptx_module *module;
   bf_plans plans;
   bf_hash *none;
@@ -68,13 +70,6 @@ static bf_scan_line *line_of(bf_scan_kernel *own, const bf_analyze_site *site) {
   return &own->line[own->lines++];
 }
 
-static bool is_unknown(const bf_analyze_site *site) {
-  for (unsigned i = 0; i < site->unknowns; i++)
-    if (site->unknown[i].kind == BF_UNKNOWN_ADDRESS)
-      return true;
-  return false;
-}
-
 /* The pattern of the worst access of a site, into the arena. */
 static const char *explain(const looking *work, const bf_analyze_site *site,
                            const bf_analyze_cost *cost) {
@@ -100,8 +95,10 @@ static int add_site(const looking *work, bf_scan_kernel *own, const bf_analyze_s
   if (is_worse && !(line->what = explain(work, site, &cost)))
     return bf_no_memory(diagnostic);
   line->sites++;
-  line->exact += site->is_exact && !error;
-  line->unknown += error || !site->has_op || is_unknown(site);
+  bool is_lost = error || !site->has_op || site->certainty == BF_CERTAIN_NOT;
+  line->exact += site->is_exact && !is_lost;
+  line->assumed += !site->is_exact && !is_lost;
+  line->unknown += is_lost;
   if (error)
     return BF_OK; /* it cannot be on this machine */
   line->accesses += cost.accesses;
@@ -130,6 +127,7 @@ static int finish_lines(const looking *work, bf_scan_kernel *own, bf_diagnostic 
     own->conflicts += line->conflicts;
     own->sites += line->sites;
     own->exact += line->exact;
+    own->assumed += line->assumed;
     own->unknown += line->unknown;
   }
   if (own->lines)
@@ -137,20 +135,54 @@ static int finish_lines(const looking *work, bf_scan_kernel *own, bf_diagnostic 
   return BF_OK;
 }
 
-/* Analyses a kernel in blocks of a shape, into *own, of which only names are filled. */
+/* What the numbers of a kernel rest on: the launch, the assumptions, or nothing. */
+static const char *foundation(bf_arena *arena, const bf_analysis *analysis, const char *from,
+                              const bf_scan_kernel *own) {
+  char text[600];
+  bool has_launch = false, has_assumed = own->assumed != 0;
+  for (uint32_t i = 0; i < analysis->sites; i++)
+    has_launch |= analysis->site[i].certainty == BF_CERTAIN_LAUNCH;
+  snprintf(text, sizeof text, "%s%s%s%s%s%s", has_launch ? from : "", has_launch ? ", " : "",
+           has_launch ? analysis->launch : "", has_launch && has_assumed ? "; " : "",
+           has_assumed ? "assumed: " : "",
+           has_assumed && analysis->assumed ? analysis->assumed
+           : has_assumed                    ? "all lanes take part, loops are gone through once"
+                                            : "");
+  return bf_arena_copy(arena, text);
+}
+
+/* What a kernel does in blocks of one of its shapes. *strays: of how many instructions accesses lie
+ * outside shared memory. */
 static int look_in_block(const looking *work, const bf_ptx_function *kernel,
-                         const uint32_t block[3], bf_scan_kernel *own, bf_diagnostic *diagnostic) {
+                         const bf_launched *shapes, unsigned which, bf_scan_kernel *own,
+                         uint32_t *strays, bf_diagnostic *diagnostic) {
   bf_analyze_options options = {.accesses_only = true, .most_steps = MOST_STEPS};
-  bf_analysis *analysis;
-  memcpy(options.block, block, sizeof options.block);
-  BF_TRY(bf_analyze(work->module, kernel, &options, &analysis, diagnostic));
+  bf_analyze_given given = {0};
+  bf_analysis *analysis = NULL;
+  memcpy(options.block, shapes->block[which], sizeof options.block);
+  memcpy(options.grid, shapes->grid[which], sizeof options.grid);
+  int error = bf_analyze_read_launch(kernel, shapes->values[which], &given, diagnostic);
+  if (shapes->values[which] && *shapes->values[which]) {
+    options.parameter = given.bytes;
+    options.is_known = given.is_known;
+    options.parameter_bytes = given.size;
+  }
+  if (!error)
+    error = bf_analyze_assuming(work->module, kernel, &options, &analysis, diagnostic);
+  bf_analyze_given_free(&given);
+  if (error)
+    return error;
   own->line = bf_arena_alloc(&work->found->arena, (analysis->sites + 1) * sizeof *own->line);
-  int error = own->line ? BF_OK : bf_no_memory(diagnostic);
+  error = own->line ? BF_OK : bf_no_memory(diagnostic);
   for (uint32_t i = 0; !error && i < analysis->sites; i++)
     if (analysis->site[i].is_reached || !analysis->site[i].is_exact)
       error = add_site(work, own, &analysis->site[i], diagnostic);
   if (!error)
     error = finish_lines(work, own, diagnostic);
+  if (!error &&
+      !(own->rests_on = foundation(&work->found->arena, analysis, shapes->from[which], own)))
+    error = bf_no_memory(diagnostic);
+  *strays = bf_analysis_strays(analysis);
   bf_analysis_free(analysis);
   return error;
 }
@@ -159,20 +191,28 @@ static int look_in_block(const looking *work, const bf_ptx_function *kernel,
 
 /* The blocks to look at a kernel with, and why these: what it requires, what the user says, what
  * launches have, or what is likely. */
-static scan_shapes shapes_of(const looking *work, const bf_ptx_function *kernel,
+static bf_launched shapes_of(const looking *work, const bf_ptx_function *kernel,
                              const char *readable) {
-  scan_shapes own = {.count = 1, .from = {"required"}};
+  bf_launched own = {.count = 1, .from = {"required"}};
   if (bf_ptx_required_block(kernel, own.block[0]))
     return own;
   own.from[0] = "--block";
   memcpy(own.block[0], work->options->block, sizeof own.block[0]);
   if (own.block[0][0])
     return own;
-  const scan_shapes *launched = scan_launches_find(work->launches, readable);
+  const bf_launched *launched = bf_source_launches_find(work->launches, work->unit, readable);
   if (launched)
     return *launched;
-  bool is_said = bf_predict_likely_block(kernel, own.block[0]);
-  own.from[0] = is_said ? "launch bounds" : "assumed";
+  bf_likely likely;
+  bool is_guess = bf_likely_find(kernel, &likely) || !likely.count;
+  own.count = !is_guess ? 1 : likely.count < BF_MOST_LAUNCHED ? likely.count : BF_MOST_LAUNCHED;
+  for (unsigned i = 0; i < own.count; i++) {
+    own.from[i] = is_guess ? "assumed" : "launch bounds";
+    memcpy(own.block[i], likely.block[i], sizeof own.block[i]);
+  }
+  if (own.count)
+    return own;
+  own = (bf_launched){.count = 1, .block = {{32, 1, 1}}, .from = {"assumed"}};
   return own;
 }
 
@@ -270,22 +310,29 @@ static int look_at(looking *work, unsigned number, const bf_ptx_function *kernel
   bf_scan_kernel named = {.unit = work->unit,
                           .name = bf_arena_copy(arena, kernel->name),
                           .readable = bf_arena_copy(arena, readable.data ? readable.data : "?"),
+                          .rests_on = "",
                           .share = 1};
   bf_text_free(&readable);
   if (!named.name || !named.readable)
     return bf_no_memory(diagnostic);
-  scan_shapes shapes = shapes_of(work, kernel, named.readable);
+  bf_launched shapes = shapes_of(work, kernel, named.readable);
   bf_scan_kernel best = named;
   unsigned taken = 0;
+  uint32_t least = 0;
   for (unsigned i = 0; i < shapes.count; i++) {
     bf_scan_kernel own = named;
-    int error = look_in_block(work, kernel, shapes.block[i], &own, diagnostic);
+    uint32_t strays;
+    int error = look_in_block(work, kernel, &shapes, i, &own, &strays, diagnostic);
     if (error)
       return error == BF_NO_MEMORY ? error : keep_fault(work, &named, diagnostic);
-    if (i == 0 || own.conflicts > best.conflicts) {
+    bool is_guess = strcmp(shapes.from[i], "assumed") == 0;
+    if (i == 0 || (is_guess ? strays < least : own.conflicts > best.conflicts)) {
       best = own;
       taken = i;
+      least = strays;
     }
+    if (is_guess && !least)
+      break; /* a shape in which all accesses stay inside shared memory */
   }
   if (!best.sites)
     return BF_OK;
@@ -313,7 +360,8 @@ static unsigned plan_of(const looking *work, const char *name) {
 }
 
 int scan_module(const char *unit, const bf_text *ptx, const bf_scan_options *options,
-                const scan_launches *launches, scan_kernels *found, bf_diagnostic *diagnostic) {
+                const bf_source_launches *launches, scan_kernels *found,
+                bf_diagnostic *diagnostic) {
   bf_ptx_module *module;
   bf_diagnostic unused;
   BF_TRY(bf_ptx_parse(unit, ptx->data ? ptx->data : "", ptx->size, &module, diagnostic));

@@ -30,7 +30,7 @@ typedef struct job {
 
 typedef struct work {
   const bf_scan_options *options;
-  scan_launches *launches;
+  bf_source_launches *launches;
   job *job;
   size_t jobs;
   pthread_mutex_t lock; /* of what follows, and of stages and counts of jobs */
@@ -230,6 +230,7 @@ static int add_kernel(bf_scan *scan, bf_table *seen, const char *here, const bf_
   own.unit = move(scan, own.unit, &failed);
   own.block = move(scan, own.block, &failed);
   own.block_from = move(scan, own.block_from, &failed);
+  own.rests_on = move(scan, own.rests_on, &failed);
   own.change = move(scan, own.change, &failed);
   own.reason = move(scan, own.reason, &failed);
   own.line = bf_arena_alloc(&scan->arena, (own.lines + 1) * sizeof *own.line);
@@ -331,10 +332,10 @@ int bf_scan_run(const char *const *paths, unsigned count, const bf_scan_options 
   for (unsigned i = 0; i < count && !error; i++)
     error = scan_find(&files, paths[i], diagnostic);
   if (!error)
-    error = scan_launches_read(files.source, files.sources, &w.launches, diagnostic);
+    error = bf_source_launches_read(files.source, files.sources, &w.launches, diagnostic);
   if (!error)
     error = look_at_all(&w, &files, scan, diagnostic);
-  scan_launches_free(w.launches);
+  bf_source_launches_free(w.launches);
   scan_files_free(&files);
   return error;
 }

@@ -2,7 +2,6 @@
  *
  *   find.c      the files: CUDA source, PTX, programs, libraries, wheels; compile_commands.json
  *   commands.c  reads compile_commands.json
- *   shapes.c    the blocks that launches in the sources have
  *   unit.c      a file as PTX: source is compiled, fat binaries are opened
  *   kernel.c    a kernel: its accesses by line, and what is predicted to help
  *   cache.c     what was found before
@@ -23,7 +22,9 @@ typedef struct bf_scan_line {
   uint64_t line;
   const char *what; /* the pattern of its worst access, or NULL */
   uint64_t accesses, wavefronts, ideal, conflicts;
-  uint64_t sites, exact, unknown; /* instructions; of these exactly known, of unknown address */
+  uint64_t sites;            /* instructions; of these: */
+  uint64_t exact;            /* known exactly, for all values or for the launch */
+  uint64_t assumed, unknown; /* known on assumptions; of unknown address */
 } bf_scan_line;
 
 /* A kernel. */
@@ -35,10 +36,11 @@ typedef struct bf_scan_kernel {
   const char *block_from; /* why that one: "required", "launch at app.cu:12", "assumed", ... */
   uint64_t places;        /* other files that hold the same kernel */
   uint64_t accesses, wavefronts, ideal, conflicts;
-  uint64_t sites, exact, unknown;
-  const char *change; /* what is predicted to win: lines of a list of hashes, or NULL */
-  const char *reason; /* what is predicted, or why nothing is changed */
-  double share;       /* of the time that is left with change; 1 without one */
+  uint64_t sites, exact, assumed, unknown;
+  const char *rests_on; /* what the launch or assumptions are that numbers rest on, or "" */
+  const char *change;   /* what is predicted to win: lines of a list of hashes, or NULL */
+  const char *reason;   /* what is predicted, or why nothing is changed */
+  double share;         /* of the time that is left with change; 1 without one */
   uint64_t lines;
   bf_scan_line *line; /* by falling conflicts */
 } bf_scan_kernel;

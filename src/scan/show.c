@@ -109,6 +109,8 @@ static void show_kernel(const bf_scan_kernel *kernel, bool has_colour, bf_text *
   if (kernel->places)
     bf_text_addf(text, ", and in %llu more", (unsigned long long)kernel->places);
   bf_text_puts(text, "\n");
+  if (kernel->rests_on && *kernel->rests_on)
+    bf_text_addf(text, "%24s%s\n", "", kernel->rests_on);
   show_lines(kernel, text);
   bf_text_addf(text, "%24s", "");
   if (kernel->change) {
@@ -125,11 +127,12 @@ static void show_kernel(const bf_scan_kernel *kernel, bool has_colour, bf_text *
 
 /* How much is known, in a line. */
 static void show_sums(const bf_scan *scan, size_t with_conflicts, bf_text *text) {
-  uint64_t sites = 0, exact = 0, unknown = 0;
+  uint64_t sites = 0, exact = 0, assumed = 0, unknown = 0;
   size_t changed = 0;
   for (size_t i = 0; i < scan->kernels; i++) {
     sites += scan->kernel[i].sites;
     exact += scan->kernel[i].exact;
+    assumed += scan->kernel[i].assumed;
     unknown += scan->kernel[i].unknown;
     changed += scan->kernel[i].change != NULL;
   }
@@ -140,8 +143,11 @@ static void show_sums(const bf_scan *scan, size_t with_conflicts, bf_text *text)
                scan->kernels == 1 ? "" : "s", with_conflicts, changed);
   if (sites)
     bf_text_addf(
-        text, "%llu instructions on shared memory: %u%% known exactly, %u%% of their addresses\n",
-        (unsigned long long)sites, percent(exact, sites), percent(sites - unknown, sites));
+        text,
+        "%llu instructions on shared memory: %u%% known exactly, %u%% on assumptions, %u%% with "
+        "addresses\n",
+        (unsigned long long)sites, percent(exact, sites), percent(assumed, sites),
+        percent(sites - unknown, sites));
 }
 
 void bf_scan_show(const bf_scan *scan, const bf_scan_kernel *const *ranked, size_t most,
@@ -184,6 +190,7 @@ static void write_line(bf_json *json, const bf_scan_line *line) {
   bf_json_string(json, "explanation", line->what);
   bf_json_number(json, "instructions", line->sites);
   bf_json_number(json, "exact", line->exact);
+  bf_json_number(json, "assumed", line->assumed);
   bf_json_number(json, "unknown", line->unknown);
   write_counts(json, line->accesses, line->wavefronts, line->ideal, line->conflicts);
   bf_json_end(json, '}');
@@ -197,8 +204,10 @@ static void write_kernel(bf_json *json, const bf_scan_kernel *kernel) {
   bf_json_number(json, "other_files", kernel->places);
   bf_json_string(json, "block", kernel->block);
   bf_json_string(json, "block_from", kernel->block_from);
+  bf_json_string(json, "rests_on", kernel->rests_on);
   bf_json_number(json, "instructions", kernel->sites);
   bf_json_number(json, "exact", kernel->exact);
+  bf_json_number(json, "assumed", kernel->assumed);
   bf_json_number(json, "unknown", kernel->unknown);
   write_counts(json, kernel->accesses, kernel->wavefronts, kernel->ideal, kernel->conflicts);
   bf_json_string(json, "change", kernel->change);

@@ -215,20 +215,21 @@ static void take_row(worker *w, uint32_t f) {
 
 /* ---- Preparation ---- */
 
-/* The k-1 free coordinates to avoid first: as few alive functionals as possible without them. */
-static uint32_t choose_avoided(const uint8_t *alive, unsigned d, unsigned k) {
+/* The k-1 free coordinates to avoid first: as few alive functionals as possible without them.
+ * within[set] becomes the number of alive functionals over the coordinates of a set. */
+static uint32_t choose_avoided(const uint8_t *alive, uint32_t *within, unsigned d, unsigned k) {
   uint32_t best = 0, fewest = UINT32_MAX, all = (uint32_t)bf_gf2_low_bits(d);
-  for (uint32_t mask = 0; mask <= all; mask++) {
-    if ((unsigned)__builtin_popcount(mask) != k - 1)
-      continue;
-    uint32_t count = 0, rest = all & ~mask;
-    for (uint32_t f = rest; f && count < fewest; f = (f - 1) & rest)
-      count += alive[f];
-    if (count < fewest) {
-      fewest = count;
+  for (uint32_t f = 0; f <= all; f++)
+    within[f] = alive[f];
+  for (unsigned i = 0; i < d; i++)
+    for (uint32_t f = 0; f <= all; f++)
+      if (f >> i & 1)
+        within[f] += within[f ^ 1u << i];
+  for (uint32_t mask = 0; mask <= all; mask++)
+    if ((unsigned)__builtin_popcount(mask) == k - 1 && within[all & ~mask] < fewest) {
+      fewest = within[all & ~mask];
       best = mask;
     }
-  }
   return best;
 }
 
@@ -285,7 +286,7 @@ static int prepare(bf_columns *c, bf_diagnostic *diagnostic) {
     list_candidates(c, root, pass == 1);
     free_worker(root);
     if (pass == 0)
-      permute(c, choose_avoided(c->alive, c->d, c->k));
+      permute(c, choose_avoided(c->alive, c->candidate, c->d, c->k));
   }
   qsort(c->choice, c->choices, sizeof *c->choice, compare_choices);
   return BF_OK;

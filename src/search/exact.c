@@ -152,6 +152,29 @@ static int seed_terms(bf_exact *exact, bf_diagnostic *diagnostic) {
   return BF_OK;
 }
 
+/* Starts from the plainest hashes: bits k, k+1, ... of the address, each alone and XORed with the
+ * one that many bank bits further up. */
+static void seed_shifts(bf_exact *exact) {
+  const bf_geometry *geometry = &exact->problem->geometry;
+  if (exact->row || exact->fixed)
+    return;
+  for (unsigned k = 0; k + geometry->bank_bits <= geometry->address_bits; k++)
+    for (unsigned is_xor = 0; is_xor < 2; is_xor++) {
+      uint64_t projected[BF_MAX_FUNCTIONALS];
+      uint32_t functional[BF_MAX_FUNCTIONALS] = {0};
+      for (unsigned i = 0; i < exact->m; i++) {
+        unsigned partner = k + i + geometry->bank_bits;
+        uint64_t row = (uint64_t)1 << (k + i);
+        if (is_xor && partner < geometry->address_bits)
+          row |= (uint64_t)1 << partner;
+        projected[i] = functional[i] = bf_coordinates_project(&exact->coordinates, row);
+      }
+      if (bf_gf2_rank(projected, exact->m) == exact->m)
+        bf_exact_offer(exact, functional,
+                       exact->kernel->cost(&exact->planes, functional, exact->m));
+    }
+}
+
 /* ---- General and row-preserving hashes ---- */
 
 /* Every word of the space its own bank: as many coordinates as banks have bits, or fewer. */
@@ -169,6 +192,7 @@ static int solve_space(bf_exact *exact, bf_found *found, bf_diagnostic *diagnost
   int error = BF_OK;
   if (!fits_without_conflict(exact)) {
     seed_identity(exact);
+    seed_shifts(exact);
     error = seed_terms(exact, diagnostic);
     if (!error)
       error = bf_exact_local_search(exact, false, diagnostic);
@@ -231,8 +255,8 @@ int bf_search_exact(const bf_problem *problem, const bf_solve_options *options, 
                     .row = options->class_ == BF_CLASS_ROW,
                     .options = options,
                     .started = bf_seconds()};
-  if (options->time_limit_seconds > 0)
-    exact.deadline = exact.started + options->time_limit_seconds;
+  if (problem->watch && problem->watch->until > 0)
+    exact.deadline = problem->watch->until;
   exact.coordinates = bf_problem_coordinates(problem, exact.row ? m : exact.fixed);
   if (exact.coordinates.dimension > 24)
     return bf_fail(diagnostic, BF_UNSUPPORTED,

@@ -13,14 +13,15 @@ typedef struct plan {
   const char *name;
   bf_method method;
   bf_class class_;
+  double share; /* of the time limit that the step may take; what it leaves is for those after it */
 } plan;
 
 static const plan plans[] = {
-    {"padding", BF_METHOD_PADDING, BF_CLASS_GENERAL},
-    {"cute", BF_METHOD_EXACT, BF_CLASS_CUTE},
-    {"bit-vector", BF_METHOD_BIT_VECTOR, BF_CLASS_GENERAL},
-    {"bitwise", BF_METHOD_MIN_IMBALANCE, BF_CLASS_GENERAL},
-    {"exact", BF_METHOD_EXACT, BF_CLASS_GENERAL},
+    {"padding", BF_METHOD_PADDING, BF_CLASS_GENERAL, 0.12},
+    {"cute", BF_METHOD_EXACT, BF_CLASS_CUTE, 0.08},
+    {"bit-vector", BF_METHOD_BIT_VECTOR, BF_CLASS_GENERAL, 0.12},
+    {"bitwise", BF_METHOD_MIN_IMBALANCE, BF_CLASS_GENERAL, 0.16},
+    {"exact", BF_METHOD_EXACT, BF_CLASS_GENERAL, 1},
 };
 
 static void add_step(bf_ladder *ladder, const char *name, const bf_solution *solution) {
@@ -36,38 +37,39 @@ static void add_step(bf_ladder *ladder, const char *name, const bf_solution *sol
 }
 
 /* Bitwise hashes are found by two heuristics; the step is the better of them. */
-static int solve_step(const bf_machine *machine, const bf_workload *workload,
-                      const bf_solve_options *base, const plan *p, const bf_search_watch *watch,
-                      bf_solution *solution, bf_diagnostic *diagnostic) {
+static int solve_step(bf_prepared *prepared, const bf_solve_options *base, const plan *p,
+                      const bf_search_watch *watch, bf_solution *solution,
+                      bf_diagnostic *diagnostic) {
   bf_solve_options options = *base;
   options.method = p->method;
   options.class_ = p->class_;
   options.pairs = true;
-  int error = bf_solve_watched(machine, workload, &options, watch, solution, diagnostic);
-  if (error || p->method != BF_METHOD_MIN_IMBALANCE)
-    return error;
-  bf_solution other;
-  options.method = BF_METHOD_GIVARGIS;
-  error = bf_solve_watched(machine, workload, &options, watch, &other, diagnostic);
-  if (error) {
+  memset(solution, 0, sizeof *solution);
+  int error = bf_search_run(prepared, &options, watch, solution, diagnostic);
+  if (!error && p->method == BF_METHOD_MIN_IMBALANCE) {
+    bf_solution other = {0};
+    options.method = BF_METHOD_GIVARGIS;
+    error = bf_search_run(prepared, &options, watch, &other, diagnostic);
+    bf_solution swap = other;
+    if (!error && other.conflicts_after < solution->conflicts_after) {
+      other = *solution;
+      *solution = swap;
+    }
+    bf_solution_clear(&other);
+  }
+  if (error)
     bf_solution_clear(solution);
-    return error;
-  }
-  bf_solution swap = other;
-  if (other.conflicts_after < solution->conflicts_after) {
-    other = *solution;
-    *solution = swap;
-  }
-  bf_solution_clear(&other);
-  return BF_OK;
+  return error;
 }
 
 static int count_before(const bf_machine *machine, const bf_workload *workload, bf_ladder *ladder,
                         uint64_t *bytes_used, bf_diagnostic *diagnostic) {
-  for (size_t i = 0; i < bf_workload_size(workload); i++) {
+  bf_counter *counter;
+  int error = bf_counter_create(machine, NULL, &counter, diagnostic);
+  for (size_t i = 0; i < bf_workload_size(workload) && !error; i++) {
     const bf_access *access = bf_workload_get(workload, i);
-    bf_count count;
-    BF_TRY(bf_memory_count(machine, NULL, access, &count, diagnostic));
+    bf_count count = {0};
+    error = bf_counter_count(counter, access, &count, diagnostic);
     uint64_t wavefronts = bf_count_wavefronts(&count);
     ladder->accesses += access->count;
     ladder->conflicts_before += access->count * count.conflicts;
@@ -79,7 +81,8 @@ static int count_before(const bf_machine *machine, const bf_workload *workload, 
       *bytes_used = end > *bytes_used ? end : *bytes_used;
     }
   }
-  return BF_OK;
+  bf_counter_free(counter);
+  return error;
 }
 
 /* Wavefronts saved less what the step costs, in wavefronts. */
@@ -126,41 +129,35 @@ void bf_ladder_recommend(bf_ladder *ladder, uint64_t bytes_used) {
              (unsigned long long)step->bytes_wasted);
 }
 
-/* The same watch with a step named as it stands in the ladder: "padding, step 1 of 5". */
-static bf_search_watch watch_step(const bf_search_watch *watch, size_t i, char name[64]) {
+/* The same watch with a step named as it stands in the ladder, "padding, step 1 of 5", and with its
+ * share of the time: each step ends such that those after it can be judged too. */
+static bf_search_watch watch_step(const bf_search_watch *watch, const bf_prepared *prepared,
+                                  double limit_seconds, size_t i, char name[64]) {
   bf_search_watch own = watch ? *watch : (bf_search_watch){.step = NULL};
-  snprintf(name, 64, "%s, step %zu of %zu", plans[i].name, i + 1, sizeof plans / sizeof *plans);
+  size_t steps = sizeof plans / sizeof *plans;
+  snprintf(name, 64, "%s, step %zu of %zu", plans[i].name, i + 1, steps);
   own.step = name;
+  if (limit_seconds > 0) {
+    double end =
+        prepared->started + limit_seconds - 1.5 * prepared->count_seconds * (double)(steps - i + 1);
+    double share = bf_seconds() + plans[i].share * limit_seconds;
+    own.until = share < end ? share : end;
+  }
   return own;
 }
 
-int bf_solve_ladder_watched(const bf_machine *machine, const bf_workload *workload,
-                            const bf_solve_options *options, const bf_search_watch *watch,
-                            bf_ladder *ladder, bf_diagnostic *diagnostic) {
-  double started = bf_seconds();
-  uint64_t bytes_used = 0;
-  memset(ladder, 0, sizeof *ladder);
-  int error = count_before(machine, workload, ladder, &bytes_used, diagnostic);
-  BF_TRY(error);
-  bf_solve_options kept = *options;
-  kept.struct_bytes = sizeof kept;
-  if (options->granule_bytes)
-    ladder->granule_bytes = options->granule_bytes;
-  else if (ladder->granule_bytes < 4)
-    ladder->granule_bytes = 4;
-  kept.granule_bytes = ladder->granule_bytes;
-  ladder->step[ladder->count++] = (bf_ladder_step){.name = "nothing",
-                                                   .hash = "none",
-                                                   .conflicts = ladder->conflicts_before,
-                                                   .proven = ladder->conflicts_before == 0};
+/* Runs the steps on a workload that is ready; steps that cannot be had are left out. */
+static int climb(bf_prepared *prepared, const bf_solve_options *options,
+                 const bf_search_watch *watch, bf_ladder *ladder, bf_diagnostic *diagnostic) {
   for (size_t i = 0; i < sizeof plans / sizeof *plans; i++) {
     bf_solution solution;
     bf_diagnostic fault;
     char name[64];
-    bf_search_watch own = watch_step(watch, i, name);
-    error = solve_step(machine, workload, &kept, &plans[i], watch ? &own : NULL, &solution, &fault);
+    bf_search_watch own = watch_step(watch, prepared, options->time_limit_seconds, i, name);
+    int error = solve_step(prepared, options, &plans[i], &own, &solution, &fault);
     if (error == BF_UNSUPPORTED) {
-      bf_say(&kept.logger, BF_LOG_REMARK, "step %s is left out: %s", plans[i].name, fault.message);
+      bf_say(&options->logger, BF_LOG_REMARK, "step %s is left out: %s", plans[i].name,
+             fault.message);
       continue;
     }
     if (error && diagnostic)
@@ -170,6 +167,33 @@ int bf_solve_ladder_watched(const bf_machine *machine, const bf_workload *worklo
     ladder->lower_bound = solution.lower_bound;
     bf_solution_clear(&solution);
   }
+  return BF_OK;
+}
+
+int bf_solve_ladder_watched(const bf_machine *machine, const bf_workload *workload,
+                            const bf_solve_options *options, const bf_search_watch *watch,
+                            bf_ladder *ladder, bf_diagnostic *diagnostic) {
+  double started = bf_seconds();
+  uint64_t bytes_used = 0;
+  bf_prepared prepared;
+  memset(ladder, 0, sizeof *ladder);
+  BF_TRY(count_before(machine, workload, ladder, &bytes_used, diagnostic));
+  bf_solve_options kept = *options;
+  kept.struct_bytes = sizeof kept;
+  if (options->granule_bytes)
+    ladder->granule_bytes = options->granule_bytes;
+  else if (ladder->granule_bytes < 4)
+    ladder->granule_bytes = 4;
+  kept.granule_bytes = ladder->granule_bytes;
+  BF_TRY(bf_search_prepare(machine, workload, &kept, &prepared, diagnostic));
+  prepared.started = started;
+  ladder->step[ladder->count++] = (bf_ladder_step){.name = "nothing",
+                                                   .hash = "none",
+                                                   .conflicts = ladder->conflicts_before,
+                                                   .proven = ladder->conflicts_before == 0};
+  int error = climb(&prepared, &kept, watch, ladder, diagnostic);
+  bf_search_prepared_free(&prepared);
+  BF_TRY(error);
   bf_ladder_recommend(ladder, bytes_used);
   ladder->seconds = bf_seconds() - started;
   return BF_OK;

@@ -1,6 +1,7 @@
 /* Padding: P unused words after every ROW words, as programmers do with tile[32][33]. Every row
  * length that is a power of two or a stride of the workload is tried with every P that moves banks,
- * keeping wide accesses aligned; judged by bf_memory_count. */
+ * keeping wide accesses aligned. Of a long workload, a sample says in which order they are counted
+ * in full, so that what was counted when time is up is the best so far. */
 #include "search/search.h"
 
 #include <pthread.h>
@@ -8,7 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { MAX_ROWS = 64 };
+enum { MAX_ROWS = 64, MAX_PADS = 64, SAMPLE = 2048 };
 
 typedef struct padding {
   uint64_t row, pad, conflicts, wasted;
@@ -19,6 +20,9 @@ typedef struct shared {
   const bf_workload *workload;
   uint64_t row[MAX_ROWS];
   unsigned rows, pads, granule_words;
+  padding *list; /* all candidates, with what the sample says */
+  unsigned count;
+  size_t step; /* of the accesses that are counted: one of so many */
   uint64_t highest_word;
   atomic_uint next;
   const bf_search_watch *watch;
@@ -67,69 +71,89 @@ static bool is_better(const padding *a, const padding *b) {
   return a->row != b->row ? a->row < b->row : a->pad < b->pad;
 }
 
-/* Conflicts under the padding, given up once above `most`. */
-static uint64_t conflicts_of(const shared *all, const bf_hash *hash, uint64_t most) {
-  uint64_t sum = 0;
-  for (size_t i = 0; i < bf_workload_size(all->workload) && sum <= most; i++) {
-    const bf_access *access = bf_workload_get(all->workload, i);
-    bf_count count;
-    if (bf_memory_count(all->machine, hash, access, &count, NULL) != BF_OK)
-      return UINT64_MAX;
-    sum += access->count * count.conflicts;
-  }
-  return sum;
-}
-
-static void try_padding(shared *all, padding candidate) {
+/* Counts one candidate: all accesses, against the best so far, or a sample of them. */
+static void try_padding(shared *all, padding *own) {
   bf_geometry geometry = bf_machine_geometry(all->machine);
-  candidate.wasted = all->highest_word / candidate.row * candidate.pad * geometry.word_bytes;
-  uint64_t end = (all->highest_word + 1) * geometry.word_bytes + candidate.wasted;
   char text[64];
   bf_hash *hash;
-  if (end > bf_machine_capacity_bytes(all->machine))
-    return;
-  snprintf(text, sizeof text, "pad:%llu+%llu", (unsigned long long)candidate.row,
-           (unsigned long long)candidate.pad);
+  snprintf(text, sizeof text, "pad:%llu+%llu", (unsigned long long)own->row,
+           (unsigned long long)own->pad);
+  own->conflicts = UINT64_MAX;
   if (bf_hash_parse(text, &geometry, &hash, NULL) != BF_OK)
     return;
   pthread_mutex_lock(&all->lock);
-  uint64_t most = all->best.conflicts;
+  uint64_t most = all->step > 1 ? UINT64_MAX : all->best.conflicts;
   pthread_mutex_unlock(&all->lock);
-  candidate.conflicts = conflicts_of(all, hash, most);
+  own->conflicts =
+      bf_problem_conflicts_part(all->machine, all->workload, hash, 0, all->step, most, all->watch);
   bf_hash_free(hash);
   pthread_mutex_lock(&all->lock);
-  if (is_better(&candidate, &all->best))
-    all->best = candidate;
+  if (all->step == 1 && is_better(own, &all->best))
+    all->best = *own;
   pthread_mutex_unlock(&all->lock);
 }
 
 static void work(void *context, unsigned index) {
   shared *all = context;
-  for (unsigned count = all->rows * all->pads;;) {
+  for (;;) {
     unsigned number = atomic_fetch_add(&all->next, 1);
-    if (number >= count)
+    if (number >= all->count)
       return;
-    if (index == 0 && !bf_search_goes_on(all->watch, number, count))
-      atomic_store(&all->next, count);
-    try_padding(all, (padding){.row = all->row[number % all->rows],
-                               .pad = (number / all->rows + 1) * (uint64_t)all->granule_words});
+    if (index == 0 && !bf_search_goes_on(all->watch, number, all->count))
+      atomic_store(&all->next, all->count);
+    try_padding(all, &all->list[number]);
   }
 }
 
-int bf_search_padding(const bf_machine *machine, const bf_workload *workload, unsigned threads,
-                      const bf_search_watch *watch, bf_found *found, uint64_t *bytes_wasted,
-                      bf_diagnostic *diagnostic) {
+/* The candidates that fit the memory. */
+static void list_paddings(shared *all) {
+  bf_geometry geometry = bf_machine_geometry(all->machine);
+  for (unsigned number = 0; number < all->rows * all->pads; number++) {
+    padding own = {.row = all->row[number % all->rows],
+                   .pad = (number / all->rows + 1) * (uint64_t)all->granule_words};
+    own.wasted = all->highest_word / own.row * own.pad * geometry.word_bytes;
+    uint64_t end = (all->highest_word + 1) * geometry.word_bytes + own.wasted;
+    if (end <= bf_machine_capacity_bytes(all->machine))
+      all->list[all->count++] = own;
+  }
+}
+
+static int compare_paddings(const void *a, const void *b) {
+  return is_better(a, b) ? -1 : is_better(b, a);
+}
+
+/* Counts all candidates; those that a sample likes first. */
+static void try_all(shared *all, unsigned threads) {
+  size_t accesses = bf_workload_size(all->workload);
+  if (accesses > 4 * SAMPLE) {
+    all->step = accesses / SAMPLE;
+    bf_run_threads(threads, work, all);
+    qsort(all->list, all->count, sizeof *all->list, compare_paddings);
+  }
+  all->step = 1;
+  atomic_store(&all->next, 0);
+  bf_run_threads(threads, work, all);
+}
+
+int bf_search_padding(const bf_machine *machine, const bf_workload *workload,
+                      uint64_t conflicts_before, unsigned threads, const bf_search_watch *watch,
+                      bf_found *found, uint64_t *bytes_wasted, bf_diagnostic *diagnostic) {
   bf_geometry geometry = bf_machine_geometry(machine);
   shared all = {.machine = machine, .workload = workload, .granule_words = 1, .watch = watch};
-  BF_TRY(bf_problem_conflicts(machine, workload, NULL, &all.best.conflicts, diagnostic));
+  padding *list = all.list = malloc(MAX_ROWS * MAX_PADS * sizeof *all.list);
+  if (!list)
+    return bf_no_memory(diagnostic);
+  all.best.conflicts = conflicts_before;
   survey(&all);
   unsigned banks = 1u << geometry.bank_bits;
   all.pads = banks > all.granule_words ? banks / all.granule_words - 1 : 0;
-  if (all.pads > 64)
-    all.pads = 64;
+  if (all.pads > MAX_PADS)
+    all.pads = MAX_PADS;
+  list_paddings(&all);
   pthread_mutex_init(&all.lock, NULL);
-  bf_run_threads(threads ? threads : bf_cores(), work, &all);
+  try_all(&all, threads ? threads : bf_cores());
   pthread_mutex_destroy(&all.lock);
+  free(list);
   *bytes_wasted = all.best.wasted;
   if (all.best.pad)
     snprintf(found->text, sizeof found->text, "pad:%llu+%llu", (unsigned long long)all.best.row,

@@ -233,8 +233,9 @@ static int compare_shapes(const void *a, const void *b) {
   return x->ideal < y->ideal ? -1 : x->ideal > y->ideal;
 }
 
-int bf_problem_build(const bf_machine *machine, const bf_workload *workload, unsigned granule_bytes,
-                     bf_problem *problem, bf_diagnostic *diagnostic) {
+int bf_problem_sample(const bf_machine *machine, const bf_workload *workload,
+                      unsigned granule_bytes, size_t most, bf_problem *problem,
+                      bf_diagnostic *diagnostic) {
   memset(problem, 0, sizeof *problem);
   problem->geometry = bf_machine_geometry(machine);
   problem->exact_model = machine->serve == BF_SERVE_DISTINCT_WORDS;
@@ -247,7 +248,9 @@ int bf_problem_build(const bf_machine *machine, const bf_workload *workload, uns
                    granule_bytes);
   builder b = {.problem = problem, .diagnostic = diagnostic};
   int error = BF_OK;
-  for (size_t i = 0; i < bf_workload_size(workload) && !error; i++)
+  size_t all = bf_workload_size(workload), step = most < all ? (all + most - 1) / most : 1;
+  problem->sampled = step > 1;
+  for (size_t i = 0; i < all && !error; i += step)
     error = add_access(&b, machine, bf_workload_get(workload, i));
   free(b.slot);
   if (error)
@@ -255,6 +258,25 @@ int bf_problem_build(const bf_machine *machine, const bf_workload *workload, uns
   else if (problem->count)
     qsort(problem->shape, problem->count, sizeof *problem->shape, compare_shapes);
   return error;
+}
+
+int bf_problem_build(const bf_machine *machine, const bf_workload *workload, unsigned granule_bytes,
+                     bf_problem *problem, bf_diagnostic *diagnostic) {
+  return bf_problem_sample(machine, workload, granule_bytes, SIZE_MAX, problem, diagnostic);
+}
+
+int bf_problem_thin(const bf_problem *problem, size_t most, bf_problem *thin,
+                    bf_diagnostic *diagnostic) {
+  size_t step = problem->count > most ? (problem->count + most - 1) / most : 1;
+  *thin = *problem;
+  thin->sampled = problem->sampled || step > 1;
+  thin->count = 0;
+  thin->shape = malloc((problem->count / step + 2) * sizeof *thin->shape);
+  if (!thin->shape)
+    return bf_no_memory(diagnostic);
+  for (size_t s = 0; s < problem->count; s += step)
+    thin->shape[thin->count++] = problem->shape[s];
+  return BF_OK;
 }
 
 void bf_problem_free(bf_problem *problem) {
@@ -287,18 +309,6 @@ uint64_t bf_problem_cost(const bf_problem *problem, const uint64_t *row) {
             shape->square * (bf_shape_pairs(fullest) - bf_shape_pairs(shape->ideal));
   }
   return cost;
-}
-
-int bf_problem_conflicts(const bf_machine *machine, const bf_workload *workload,
-                         const bf_hash *hash, uint64_t *conflicts, bf_diagnostic *diagnostic) {
-  *conflicts = 0;
-  for (size_t i = 0; i < bf_workload_size(workload); i++) {
-    const bf_access *access = bf_workload_get(workload, i);
-    bf_count count;
-    BF_TRY(bf_memory_count(machine, hash, access, &count, diagnostic));
-    *conflicts += access->count * count.conflicts;
-  }
-  return BF_OK;
 }
 
 /* The lowest set bits of an echelon basis: words of the space differ already in those bits. */

@@ -28,9 +28,30 @@ int bf_search_exact(const bf_problem *problem, const bf_solve_options *options, 
                     bf_diagnostic *diagnostic);
 /* pad:ROW+P with the fewest conflicts, then the fewest bytes wasted; text is "none" if no padding
  * helps. threads: 0 = one per core. */
-int bf_search_padding(const bf_machine *machine, const bf_workload *workload, unsigned threads,
-                      const bf_search_watch *watch, bf_found *found, uint64_t *bytes_wasted,
+int bf_search_padding(const bf_machine *machine, const bf_workload *workload,
+                      uint64_t conflicts_before, unsigned threads, const bf_search_watch *watch,
+                      bf_found *found, uint64_t *bytes_wasted, bf_diagnostic *diagnostic);
+
+/* A workload made ready for several searches. */
+typedef struct bf_prepared {
+  const bf_machine *machine;
+  const bf_workload *workload;
+  bf_problem problem;
+  uint64_t conflicts_before;
+  double count_seconds; /* how long it took to count them: what judging a hash takes */
+  double started;       /* bf_seconds() */
+} bf_prepared;
+
+/* Where there is a time limit, a problem of a long workload is a sample of it that fits the limit.
+ */
+int bf_search_prepare(const bf_machine *machine, const bf_workload *workload,
+                      const bf_solve_options *options, bf_prepared *prepared,
                       bf_diagnostic *diagnostic);
+void bf_search_prepared_free(bf_prepared *prepared);
+/* Runs the method of options until the watch's time; the hash is then judged, which takes
+ * count_seconds more. */
+int bf_search_run(bf_prepared *prepared, const bf_solve_options *options,
+                  const bf_search_watch *watch, bf_solution *solution, bf_diagnostic *diagnostic);
 
 /* Imbalance of a shape whose words are in bins by the bits chosen so far, if one more functional is
  * chosen: how far the bins are from equal, as a share of the words (Eq. 14 of braak16). The

@@ -1,6 +1,7 @@
 /* bf_solve: builds the problem, calls the method, and judges its hash by bf_memory_count. */
 #include "search/search.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 /* Bits that may depend on each other. */
@@ -50,50 +51,54 @@ static int name_hash(const bf_found *found, const bf_solve_options *options,
   return error;
 }
 
-static int run_method(const bf_machine *machine, const bf_workload *workload,
-                      const bf_problem *problem, const bf_solve_options *options, bf_found *found,
+/* Shapes that a heuristic looks at first, so that there is an answer when time is up. */
+enum { FIRST_SHAPES = 128 };
+
+static int run_heuristic(const bf_problem *problem, const bf_solve_options *options,
+                         bf_found *found, bf_diagnostic *diagnostic) {
+  return options->method == BF_METHOD_MIN_IMBALANCE
+             ? bf_search_min_imbalance(problem, options->pairs, found, diagnostic)
+             : bf_search_givargis(problem, options->pairs,
+                                  options->method == BF_METHOD_GIVARGIS_LITERAL, found, diagnostic);
+}
+
+/* A heuristic on all shapes or, where its time does not suffice, on few. */
+static int run_heuristic_in_time(const bf_problem *problem, const bf_solve_options *options,
+                                 bf_found *found, bf_diagnostic *diagnostic) {
+  if (!problem->watch || problem->watch->until == 0 || problem->count <= FIRST_SHAPES)
+    return run_heuristic(problem, options, found, diagnostic);
+  bf_problem few;
+  bf_search_watch untimed = *problem->watch;
+  bf_found first = *found;
+  untimed.until = 0;
+  BF_TRY(bf_problem_thin(problem, FIRST_SHAPES, &few, diagnostic));
+  few.watch = &untimed;
+  int error = run_heuristic(&few, options, &first, diagnostic);
+  free(few.shape);
+  if (!error && run_heuristic(problem, options, found, diagnostic) != BF_OK)
+    *found = first;
+  return error;
+}
+
+static int run_method(const bf_prepared *prepared, const bf_solve_options *options, bf_found *found,
                       bf_solution *solution, bf_diagnostic *diagnostic) {
+  const bf_problem *problem = &prepared->problem;
   switch (options->method) {
   case BF_METHOD_BIT_VECTOR:
-    return bf_search_bit_vector(problem, machine, workload, options->all_candidates, found,
-                                diagnostic);
+    return bf_search_bit_vector(problem, prepared->machine, prepared->workload,
+                                options->all_candidates, found, diagnostic);
   case BF_METHOD_GIVARGIS:
-    return bf_search_givargis(problem, options->pairs, false, found, diagnostic);
   case BF_METHOD_GIVARGIS_LITERAL:
-    return bf_search_givargis(problem, options->pairs, true, found, diagnostic);
   case BF_METHOD_MIN_IMBALANCE:
-    return bf_search_min_imbalance(problem, options->pairs, found, diagnostic);
+    return run_heuristic_in_time(problem, options, found, diagnostic);
   case BF_METHOD_PADDING:
-    return bf_search_padding(machine, workload, options->threads, problem->watch, found,
-                             &solution->bytes_wasted, diagnostic);
+    return bf_search_padding(prepared->machine, prepared->workload, prepared->conflicts_before,
+                             options->threads, problem->watch, found, &solution->bytes_wasted,
+                             diagnostic);
   case BF_METHOD_EXACT:
     return bf_search_exact(problem, options, found, diagnostic);
   }
   return bf_fail(diagnostic, BF_BAD_INPUT, "unknown method %d", (int)options->method);
-}
-
-/* Takes the hash whose bank bits are bits k, k+1, ... of the address, each XORed with the one that
- * many bank bits further up where is_xor, if it is better than what was found. */
-static void try_shift(const bf_problem *problem, unsigned k, bool is_xor, bf_found *found) {
-  uint64_t row[BF_HASH_MAX_BANK_BITS] = {0};
-  const bf_geometry *geometry = &problem->geometry;
-  for (unsigned i = 0; i < geometry->bank_bits; i++) {
-    unsigned partner = k + i + geometry->bank_bits;
-    row[i] = (uint64_t)1 << (k + i);
-    if (is_xor && partner < geometry->address_bits)
-      row[i] |= (uint64_t)1 << partner;
-  }
-  if (bf_problem_cost(problem, row) < bf_problem_cost(problem, found->row))
-    memcpy(found->row, row, sizeof found->row);
-}
-
-/* Where the exact search ran out of time, the plainest hashes may be better than what it has. */
-static void improve(const bf_problem *problem, bf_found *found) {
-  const bf_geometry *geometry = &problem->geometry;
-  for (unsigned k = 0; k + geometry->bank_bits <= geometry->address_bits; k++) {
-    try_shift(problem, k, false, found);
-    try_shift(problem, k, true, found);
-  }
 }
 
 static int check_options(const bf_solve_options *options, bf_diagnostic *diagnostic) {
@@ -107,12 +112,12 @@ static int check_options(const bf_solve_options *options, bf_diagnostic *diagnos
 
 /* Conflicts and bounds of what was found. The method's bound holds for conflicts where the model
  * never counts more than they are; no conflicts at all is always proven. */
-static int judge(const bf_machine *machine, const bf_workload *workload, const bf_problem *problem,
-                 const bf_found *found, bf_solution *solution, bf_diagnostic *diagnostic) {
-  int error = bf_problem_conflicts(machine, workload, solution->hash, &solution->conflicts_after,
-                                   diagnostic);
-  if (error)
-    return error;
+static int judge(const bf_prepared *prepared, const bf_found *found, bf_solution *solution,
+                 bf_diagnostic *diagnostic) {
+  const bf_problem *problem = &prepared->problem;
+  solution->conflicts_before = prepared->conflicts_before;
+  BF_TRY(bf_problem_conflicts(prepared->machine, prepared->workload, solution->hash,
+                              &solution->conflicts_after, diagnostic));
   solution->lower_bound = problem->bound_valid ? found->lower_bound : 0;
   if (solution->lower_bound > solution->conflicts_after)
     return bf_fail(
@@ -128,26 +133,40 @@ static int judge(const bf_machine *machine, const bf_workload *workload, const b
   return BF_OK;
 }
 
-/* The whole search, with options that are all known; the solution is cleared after an error. */
-static int find(const bf_machine *machine, const bf_workload *workload,
-                const bf_solve_options *options, const bf_search_watch *watch,
-                bf_solution *solution, bf_diagnostic *diagnostic) {
-  bf_geometry geometry = bf_machine_geometry(machine);
-  bf_found found = {0};
-  bf_problem problem;
+/* Accesses that a search with a time limit looks at: what takes a tenth of a second for each. */
+static size_t most_accesses(double limit_seconds) {
+  double most = 16384 * limit_seconds;
+  if (limit_seconds <= 0)
+    return SIZE_MAX;
+  return most < 1024 ? 1024 : most > 131072 ? 131072 : (size_t)most;
+}
+
+int bf_search_prepare(const bf_machine *machine, const bf_workload *workload,
+                      const bf_solve_options *options, bf_prepared *prepared,
+                      bf_diagnostic *diagnostic) {
+  *prepared = (bf_prepared){.machine = machine, .workload = workload, .started = bf_seconds()};
   BF_TRY(check_options(options, diagnostic));
-  BF_TRY(bf_problem_conflicts(machine, workload, NULL, &solution->conflicts_before, diagnostic));
-  BF_TRY(bf_problem_build(machine, workload, options->granule_bytes, &problem, diagnostic));
-  problem.watch = watch;
-  int error = run_method(machine, workload, &problem, options, &found, solution, diagnostic);
-  bool is_free = options->class_ == BF_CLASS_GENERAL && options->granule_bytes <= 4;
-  if (!error && options->method == BF_METHOD_EXACT && is_free && !found.complete)
-    improve(&problem, &found);
+  BF_TRY(bf_problem_conflicts(machine, workload, NULL, &prepared->conflicts_before, diagnostic));
+  prepared->count_seconds = bf_seconds() - prepared->started;
+  return bf_problem_sample(machine, workload, options->granule_bytes,
+                           most_accesses(options->time_limit_seconds), &prepared->problem,
+                           diagnostic);
+}
+
+void bf_search_prepared_free(bf_prepared *prepared) { bf_problem_free(&prepared->problem); }
+
+int bf_search_run(bf_prepared *prepared, const bf_solve_options *options,
+                  const bf_search_watch *watch, bf_solution *solution, bf_diagnostic *diagnostic) {
+  bf_geometry geometry = bf_machine_geometry(prepared->machine);
+  bf_found found = {0};
+  BF_TRY(check_options(options, diagnostic));
+  prepared->problem.watch = watch;
+  int error = run_method(prepared, options, &found, solution, diagnostic);
   if (!error)
     error = name_hash(&found, options, &geometry, &solution->hash, diagnostic);
   if (!error)
-    error = judge(machine, workload, &problem, &found, solution, diagnostic);
-  bf_problem_free(&problem);
+    error = judge(prepared, &found, solution, diagnostic);
+  prepared->problem.watch = NULL;
   return error;
 }
 
@@ -163,8 +182,29 @@ static void remark(const bf_solve_options *options, const bf_solution *solution)
 
 enum { MOST_THREADS = 1024 };
 
+bool bf_search_is_late(const bf_search_watch *watch) {
+  return watch && watch->until > 0 && bf_seconds() >= watch->until;
+}
+
 bool bf_search_goes_on(const bf_search_watch *watch, uint64_t done, uint64_t all) {
-  return !watch || watch->tell(watch->context, watch->step, all ? (double)done / (double)all : 1);
+  if (bf_search_is_late(watch))
+    return false;
+  return !watch || !watch->tell ||
+         watch->tell(watch->context, watch->step, all ? (double)done / (double)all : 1);
+}
+
+/* The whole search; the time that judging takes is kept back. */
+static int find(const bf_machine *machine, const bf_workload *workload,
+                const bf_solve_options *options, const bf_search_watch *watch,
+                bf_solution *solution, bf_diagnostic *diagnostic) {
+  bf_prepared prepared;
+  bf_search_watch own = watch ? *watch : (bf_search_watch){.step = NULL};
+  BF_TRY(bf_search_prepare(machine, workload, options, &prepared, diagnostic));
+  if (options->time_limit_seconds > 0)
+    own.until = prepared.started + options->time_limit_seconds - 1.5 * prepared.count_seconds;
+  int error = bf_search_run(&prepared, options, &own, solution, diagnostic);
+  bf_search_prepared_free(&prepared);
+  return error;
 }
 
 int bf_solve_watched(const bf_machine *machine, const bf_workload *workload,

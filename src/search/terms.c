@@ -79,7 +79,7 @@ static void explore(worker *w, unsigned i, uint64_t parent) {
         valid = valid && allowed(query, i, w->current.shift[t]);
         row ^= (uint64_t)1 << (i + w->current.shift[t]);
       }
-    if (!valid || atomic_load(&query->exact->stop) ||
+    if (!valid || bf_exact_stopped(query->exact) ||
         (query->contiguous && use && !stays_contiguous(w->current.mask[0], i)))
       continue;
     uint32_t f = bf_coordinates_project(&query->exact->coordinates, row);

@@ -1,5 +1,6 @@
-/* search/watch: how far the steps of a search are that know their end before: padding, bit vectors
- * and the heuristics. The exact search tells its bounds (bf_progress) instead. */
+/* search/watch: when a search must end, and how far its steps are that know their end before:
+ * padding, bit vectors and the heuristics. The exact search tells its bounds (bf_progress) instead.
+ */
 #ifndef BF_SEARCH_WATCH_H
 #define BF_SEARCH_WATCH_H
 
@@ -7,12 +8,15 @@
 
 typedef struct bf_search_watch {
   /* Called now and then from the calling thread with the share of the step that is done; false
-   * stops it. */
+   * stops it. NULL: nobody listens. */
   bool (*tell)(void *context, const char *step, double share);
   void *context;
   const char *step; /* what runs */
+  double until;     /* bf_seconds() at which it ends; 0: no limit */
 } bf_search_watch;
 
+/* Whether the time of the watch is over. Any thread; watch may be NULL. */
+bool bf_search_is_late(const bf_search_watch *watch);
 /* Tells the share done of all; whether to go on. watch may be NULL. */
 bool bf_search_goes_on(const bf_search_watch *watch, uint64_t done, uint64_t all);
 

@@ -9,8 +9,8 @@
 
 enum { WHEEL = 64, TICKS = 256 }; /* cycles of the wheel; parts of a cycle that units count in */
 enum { SETS = 64, NO_SLOT = 64 };
-/* Instructions that find their unit busy together: those of a unit, accesses to global memory, which
- * need room among the loads in flight, and additions that either of two units makes. */
+/* Instructions that find their unit busy together: those of a unit, accesses to global memory,
+ * which need room among the loads in flight, and additions that either of two units makes. */
 enum { KIND_GLOBAL = BF_SIM_UNITS, KIND_EITHER, KINDS };
 
 /* Cycles from here on stand for loads in flight; the last ones for all loads that are owed, and for

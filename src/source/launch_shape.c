@@ -4,6 +4,8 @@
 
 #include <string.h>
 
+enum { MOST_THREADS = 1024 }; /* of a block, along one side */
+
 /* The end of an argument that starts at token first: a comma or end outside brackets. */
 static size_t argument_end(const bf_source *source, size_t first, size_t end) {
   size_t at = first;
@@ -15,15 +17,15 @@ static size_t argument_end(const bf_source *source, size_t first, size_t end) {
   return at < end ? at : end;
 }
 
-/* Reads up to three numbers, separated by commas, from first to end-1. */
-static bool read_sizes(const bf_source *source, size_t first, size_t end, uint32_t block[3]) {
-  static const bf_source_array nowhere = {.function = SIZE_MAX};
+/* Reads up to three numbers of at most `most`, separated by commas, from first to end-1. */
+static bool read_sizes(const bf_source *source, size_t first, size_t end, uint32_t most,
+                       uint32_t block[3]) {
   unsigned count = 0;
   block[0] = block[1] = block[2] = 1;
   while (first < end && count < 3) {
     uint64_t value;
     size_t last = argument_end(source, first, end);
-    if (!bf_source_value(source, &nowhere, NULL, first, last, &value) || !value || value > 1024)
+    if (!bf_source_host_value(source, first, last, &value) || !value || value > most)
       return false;
     block[count++] = (uint32_t)value;
     first = last + 1;
@@ -32,10 +34,10 @@ static bool read_sizes(const bf_source *source, size_t first, size_t end, uint32
 }
 
 /* The sizes in parentheses or braces behind token at: dim3(32, 8), block(32, 8), block{32, 8}. */
-static bool read_bracket(const bf_source *source, size_t at, uint32_t block[3]) {
+static bool read_bracket(const bf_source *source, size_t at, uint32_t most, uint32_t block[3]) {
   bool opens = bf_source_is(source, at, "(") || bf_source_is(source, at, "{");
   return opens && source->token[at].partner < source->tokens &&
-         read_sizes(source, at + 1, source->token[at].partner, block);
+         read_sizes(source, at + 1, source->token[at].partner, most, block);
 }
 
 static bool same_word(const bf_source *source, size_t a, size_t b) {
@@ -44,17 +46,38 @@ static bool same_word(const bf_source *source, size_t a, size_t b) {
          memcmp(source->text + left->at, source->text + right->at, left->size) == 0;
 }
 
-/* The block of an argument: a number, dim3(...), or the name of a dim3 that is declared before. */
-static bool read_block(const bf_source *source, size_t first, size_t end, uint32_t block[3]) {
+/* The block of an argument, or the grid: a number, dim3(...), or the name of a dim3 that is
+ * declared before. */
+static bool read_block(const bf_source *source, size_t first, size_t end, uint32_t most,
+                       uint32_t block[3]) {
   if (bf_source_is(source, first, "dim3"))
-    return read_bracket(source, first + 1, block);
+    return read_bracket(source, first + 1, most, block);
   if (end == first + 1 && source->token[first].kind == BF_SOURCE_WORD)
     for (size_t at = first; at-- > 1;)
       if (bf_source_is(source, at - 1, "dim3") && same_word(source, at, first))
-        return read_bracket(source, at + 1, block) ||
+        return read_bracket(source, at + 1, most, block) ||
                (bf_source_is(source, at + 1, "=") && bf_source_is(source, at + 2, "dim3") &&
-                read_bracket(source, at + 3, block));
-  return read_sizes(source, first, end, block);
+                read_bracket(source, at + 3, most, block));
+  return read_sizes(source, first, end, most, block);
+}
+
+/* Notes which of the arguments in the parentheses at `open` are whole numbers, and which. */
+static void read_values(const bf_source *source, size_t open, bf_source_launch *launch) {
+  size_t end = bf_source_is(source, open, "(") ? source->token[open].partner : 0, used = 0;
+  unsigned number = 0;
+  launch->values[0] = 0;
+  for (size_t first = open + 1; first < end && end < source->tokens; number++) {
+    size_t last = argument_end(source, first, end);
+    uint64_t value;
+    char text[48];
+    if (bf_source_host_value(source, first, last, &value)) {
+      int size = snprintf(text, sizeof text, "%s%u=%llu", used ? "," : "", number,
+                          (unsigned long long)value);
+      if (used + (size_t)size < sizeof launch->values)
+        used += (size_t)snprintf(launch->values + used, sizeof launch->values - used, "%s", text);
+    }
+    first = last + 1;
+  }
 }
 
 /* The name of the kernel before <<<, past template arguments; false where there is none. */
@@ -114,8 +137,11 @@ bool bf_source_next_launch(const bf_source *source, size_t *cursor, bf_source_la
       continue;
     launch->line = source->token[at].line;
     launch->is_template = bf_source_is(source, at - 1, ">") || bf_source_is(source, at - 1, ">>");
-    launch->is_known =
-        block < end && read_block(source, block, argument_end(source, block, end), launch->block);
+    launch->is_known = block < end && read_block(source, block, argument_end(source, block, end),
+                                                 MOST_THREADS, launch->block);
+    if (!read_block(source, first, block - 1, INT32_MAX, launch->grid))
+      memset(launch->grid, 0, sizeof launch->grid);
+    read_values(source, behind, launch);
     *cursor = behind;
     return true;
   }

@@ -12,6 +12,8 @@ typedef struct bf_source_launch {
   bool is_known;    /* the block is: numbers, macros and constants, dim3 and names of dim3 that are
                        declared so */
   uint32_t block[3];
+  uint32_t grid[3];                 /* 0: not known */
+  char values[BF_SOURCE_MOST_NAME]; /* of arguments that are whole numbers: "2=1024,3=16" */
 } bf_source_launch;
 
 /* The next launch behind token *cursor, which moves; false where there is none. */

@@ -76,6 +76,9 @@ bool bf_source_function_lines(const bf_source *source, const bf_source_array *ar
  * it is not known. */
 bool bf_source_value(const bf_source *source, const bf_source_array *array, const char *readable,
                      size_t first, size_t end, uint64_t *value);
+/* The same outside of kernels: also of variables that are never changed, and of the sides of a dim3
+ * (block.x). */
+bool bf_source_host_value(const bf_source *source, size_t first, size_t end, uint64_t *value);
 /* Bytes of a type of C or CUDA; 0 for others. */
 unsigned bf_source_type_bytes(const char *type);
 

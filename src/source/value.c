@@ -15,6 +15,7 @@ typedef struct reading {
   size_t at, end;
   unsigned depth;
   unsigned *lookups; /* left */
+  bool is_host;      /* variables have values too */
 } reading;
 
 static bool read_sum(reading *r, uint64_t *value);
@@ -82,6 +83,187 @@ static bool read_constant(const reading *r, size_t name, size_t index, uint64_t 
   return read_inner(r, index + 2, end, value);
 }
 
+/* ---- Variables of the host ---- */
+
+static bool is_any(const bf_source *source, size_t index, const char *const *words) {
+  for (; *words; words++)
+    if (bf_source_is(source, index, *words))
+      return true;
+  return false;
+}
+
+/* Whether what stands at token index may change what is called so: it is assigned, counted, read
+ * into, or its address is taken. */
+static bool may_change(const bf_source *source, size_t index) {
+  static const char *const behind[] = {
+      "=", "+=", "-=", "*=", "/=", "%=", "&=", "|=", "^=", "++", "--", "<<=", ">>=", NULL};
+  static const char *const before[] = {"++", "--", "&", ">>", NULL};
+  static const char *const ends[] = {")", "]", NULL};
+  bool is_operand = index > 1 && (source->token[index - 2].kind != BF_SOURCE_MARK ||
+                                  is_any(source, index - 2, ends));
+  if (is_any(source, index + 1, behind))
+    return true;
+  return index > 0 && is_any(source, index - 1, before) &&
+         !(is_operand &&
+           (bf_source_is(source, index - 1, "&") || bf_source_is(source, index - 1, ">>")));
+}
+
+/* Whether the token at index is the name in `int name = value`, behind the type. */
+static bool is_declared(const bf_source *source, size_t index) {
+  static const char *const types[] = {"int",  "unsigned", "long",    "short",   "size_t",   "uint",
+                                      "auto", "uint32_t", "int32_t", "int64_t", "uint64_t", NULL};
+  return index > 0 && is_any(source, index - 1, types) && bf_source_is(source, index + 1, "=");
+}
+
+/* The function whose body holds token index: its name, and the tokens first to end-1 of parameters
+ * and body. False outside of functions. */
+static bool find_function(const bf_source *source, size_t index, size_t *name, size_t *end) {
+  static const char *const control[] = {"if", "for", "while", "switch", "catch", NULL};
+  bool is_found = false;
+  for (size_t i = index; i-- > 1;) {
+    const bf_source_token *token = &source->token[i];
+    if (bf_source_is(source, i, "}") && token->partner < i) {
+      i = token->partner;
+      continue;
+    }
+    size_t open = bf_source_is(source, i, "{") && bf_source_is(source, i - 1, ")")
+                      ? source->token[i - 1].partner
+                      : source->tokens;
+    if (open == 0 || open >= i || source->token[open - 1].kind != BF_SOURCE_WORD ||
+        is_any(source, open - 1, control))
+      continue;
+    *name = open - 1;
+    *end = token->partner;
+    is_found = true;
+  }
+  return is_found;
+}
+
+/* The end of an argument or parameter that starts at first: a comma outside brackets, or end. */
+static size_t argument_end(const bf_source *source, size_t first, size_t end) {
+  while (first < end && !bf_source_is(source, first, ",")) {
+    size_t partner = source->token[first].partner;
+    first = partner > first && partner < end ? partner + 1 : first + 1;
+  }
+  return first;
+}
+
+/* Argument number `which` of the list whose parenthesis is at open; false where there is none. */
+static bool find_argument(const bf_source *source, size_t open, unsigned which, size_t *first,
+                          size_t *last) {
+  size_t end = source->token[open].partner;
+  *first = open + 1;
+  while (*first < end && end < source->tokens) {
+    *last = argument_end(source, *first, end);
+    if (which-- == 0)
+      return true;
+    *first = *last + 1;
+  }
+  return false;
+}
+
+/* Where name is a parameter of the function: the value that all calls of it in the source give. */
+static bool read_passed(const reading *r, size_t name, size_t function, uint64_t *value) {
+  const bf_source *source = r->source;
+  unsigned which = 0;
+  size_t first, last;
+  bool is_found = false;
+  while (find_argument(source, function + 1, which, &first, &last) &&
+         !is_same(source, last - 1, name))
+    which++;
+  if (!find_argument(source, function + 1, which, &first, &last))
+    return false;
+  for (size_t i = 0; i < source->tokens; i++) {
+    size_t open = i + 1;
+    if (i == function || !is_same(source, i, function) || source->token[i].in_directive)
+      continue;
+    if (bf_source_is(source, open, "<"))
+      while (open < i + 64 && !bf_source_is(source, open, "("))
+        open++;
+    if (!bf_source_is(source, open, "("))
+      return false; /* it may be called in other ways */
+    uint64_t found;
+    if (!find_argument(source, open, which, &first, &last) || !read_inner(r, first, last, &found) ||
+        (is_found && found != *value))
+      return false;
+    *value = found;
+    is_found = true;
+  }
+  return is_found;
+}
+
+/* The value of a variable of which tokens first to end-1 have a declaration with a value,
+ * everywhere the same, and no change; *is_there: it is declared or changed there. */
+static bool read_declared(const reading *r, size_t name, size_t first, size_t end, bool *is_there,
+                          uint64_t *value) {
+  const bf_source *source = r->source;
+  *is_there = false;
+  for (size_t i = first; i < end; i++) {
+    if (source->token[i].in_directive || !is_same(source, i, name) || !may_change(source, i))
+      continue;
+    size_t stop = argument_end(source, i + 2, end), semicolon = i + 2;
+    while (semicolon < stop && !bf_source_is(source, semicolon, ";"))
+      semicolon++;
+    uint64_t found;
+    if (!is_declared(source, i) || !read_inner(r, i + 2, semicolon, &found) ||
+        (*is_there && found != *value)) {
+      *is_there = true;
+      return false;
+    }
+    *value = found;
+    *is_there = true;
+  }
+  return *is_there;
+}
+
+/* The value of a variable of the host: of the function around it, of those that call it, or of the
+ * file. */
+static bool read_variable(const reading *r, size_t name, uint64_t *value) {
+  const bf_source *source = r->source;
+  size_t function = 0, end = 0;
+  bool is_there = false;
+  if (find_function(source, name, &function, &end)) {
+    bool is_known = read_declared(r, name, function, end, &is_there, value);
+    if (is_there)
+      return is_known;
+    if (read_passed(r, name, function, value))
+      return true;
+    for (size_t i = function + 1; i < source->token[function + 1].partner; i++)
+      if (is_same(source, i, name))
+        return false; /* a parameter of unknown value */
+  }
+  return read_declared(r, name, 0, source->tokens, &is_there, value);
+}
+
+/* The side of a dim3: name.x where `dim3 name(a, b)` declares it, once. */
+static bool read_side(const reading *r, size_t name, uint64_t *value) {
+  const bf_source *source = r->source;
+  static const char *const sides[] = {"x", "y", "z"};
+  unsigned side = 0, found = 0;
+  while (side < 3 && !bf_source_is(source, name + 2, sides[side]))
+    side++;
+  for (size_t i = 1; i < source->tokens && side < 3; i++) {
+    size_t open = i + 1 + 2 * bf_source_is(source, i + 1, "=");
+    if (!is_same(source, i, name) || !bf_source_is(source, i - 1, "dim3") ||
+        !(bf_source_is(source, open, "(") || bf_source_is(source, open, "{")) ||
+        source->token[open].partner >= source->tokens)
+      continue;
+    size_t first = open + 1, end = source->token[open].partner;
+    for (unsigned k = 0; k < side && first < end; k++) {
+      while (first < end && !bf_source_is(source, first, ","))
+        first++;
+      first++;
+    }
+    size_t last = first;
+    while (last < end && !bf_source_is(source, last, ","))
+      last++;
+    *value = 1;
+    if (found++ || (first < end && !read_inner(r, first, last, value)))
+      return false;
+  }
+  return found == 1;
+}
+
 /* ---- Template arguments ---- */
 
 /* Argument number index of reduce<int, 64>, if it is a number. */
@@ -138,7 +320,7 @@ static bool read_name(const reading *r, size_t name, uint64_t *value) {
     *value = found;
     is_found = true;
   }
-  return is_found;
+  return is_found || (r->is_host && read_variable(r, name, value));
 }
 
 /* ---- Expressions ---- */
@@ -168,6 +350,11 @@ static bool read_primary(reading *r, uint64_t *value) {
     r->depth--;
     r->at++;
     return true;
+  }
+  if (r->is_host && token->kind == BF_SOURCE_WORD && bf_source_is(r->source, r->at + 1, ".")) {
+    bool is_side = r->at + 3 <= r->end && read_side(r, r->at, value);
+    r->at += 3;
+    return is_side;
   }
   bool is_known = token->kind == BF_SOURCE_NUMBER ? read_number(r, value)
                   : token->kind == BF_SOURCE_WORD ? read_name(r, r->at, value)
@@ -226,6 +413,18 @@ bool bf_source_value(const bf_source *source, const bf_source_array *array, cons
                .at = first,
                .end = end,
                .lookups = &lookups};
+  return first < end && read_sum(&r, value) && r.at == end;
+}
+
+bool bf_source_host_value(const bf_source *source, size_t first, size_t end, uint64_t *value) {
+  static const bf_source_array nowhere = {.function = SIZE_MAX};
+  unsigned lookups = MOST_LOOKUPS;
+  reading r = {.source = source,
+               .array = &nowhere,
+               .at = first,
+               .end = end,
+               .lookups = &lookups,
+               .is_host = true};
   return first < end && read_sum(&r, value) && r.at == end;
 }
 

@@ -4,6 +4,7 @@
  * have, hashes are proposed from the accesses of all shapes that are likely, the module is
  * rewritten with one candidate of each kernel after the other, and the judge takes what is
  * predicted to be worth it for every shape. */
+#include "analyze/likely.h"
 #include "tune/forecast.h"
 
 #include <stdlib.h>
@@ -11,113 +12,18 @@
 
 /* ---- Shapes of blocks ---- */
 
-enum { MOST_SHAPES = 12, MOST_THREADS = 1024 };
-
-typedef struct shapes {
-  uint32_t block[MOST_SHAPES][3];
-  unsigned count;
-} shapes;
-
-/* The shapes that programs use, the most usual first: of kernels that read the x of a thread only,
- * and of others. */
-static const uint32_t lines[][3] = {{256, 1, 1}, {128, 1, 1}, {512, 1, 1}, {1024, 1, 1},
-                                    {64, 1, 1},  {32, 1, 1},  {192, 1, 1}};
-static const uint32_t tiles[][3] = {{16, 16, 1}, {32, 8, 1}, {32, 32, 1}, {32, 4, 1},
-                                    {32, 16, 1}, {16, 8, 1}, {8, 8, 1},   {64, 4, 1},
-                                    {8, 8, 4},   {16, 4, 4}, {8, 8, 8}};
-
 /* One more where launches decide: it is not so usual that a hash must win in it. */
 static const uint32_t small_tile[3] = {32, 2, 1};
 
-/* What is tried where a kernel fits none of these. */
-static const uint32_t others[][3] = {{16, 1, 1}, {8, 1, 1},  {8, 4, 1},  {8, 16, 1},
-                                     {4, 8, 1},  {16, 2, 1}, {16, 4, 1}, {4, 4, 1},
-                                     {8, 32, 1}, {64, 8, 1}, {128, 2, 1}};
-
-/* Whether a kernel reads a part of the thread index: x, y or z, or a part that is not named. */
-static bool reads_part(const bf_ptx_function *kernel, char part) {
-  for (uint32_t i = 0; i < kernel->instructions; i++)
-    for (unsigned k = 0; k < kernel->instruction[i]->operands; k++) {
-      const bf_ptx_operand *operand = &kernel->instruction[i]->operand[k];
-      if (operand->kind == BF_PTX_SPECIAL && operand->special == BF_PTX_SPECIAL_TID &&
-          (operand->component == part || !operand->component))
-        return true;
-    }
+/* That of the launch where it is known, else those that are likely, and whether these are a guess.
+ */
+static bool find_shapes(const bf_ptx_function *kernel, const bf_predict_launch *launch,
+                        bf_likely *list) {
+  if (!launch || !launch->block[0])
+    return bf_likely_find(kernel, list);
+  list->count = 1;
+  memcpy(list->block[0], launch->block, sizeof list->block[0]);
   return false;
-}
-
-/* Whether it reads another part than x. */
-static bool reads_beyond_x(const bf_ptx_function *kernel) {
-  return reads_part(kernel, 'y') || reads_part(kernel, 'z');
-}
-
-static const bf_ptx_directive *find_directive(const bf_ptx_function *kernel, const char *name) {
-  for (unsigned i = 0; i < kernel->directives.count; i++)
-    if (strcmp(kernel->directives.item[i].name, name) == 0 && kernel->directives.item[i].numbers)
-      return &kernel->directives.item[i];
-  return NULL;
-}
-
-/* Threads, and the three numbers, of a directive. */
-static uint64_t threads_of(const bf_ptx_directive *directive, uint32_t block[3]) {
-  uint64_t threads = 1;
-  for (unsigned i = 0; i < 3; i++) {
-    uint64_t own = i < directive->numbers ? directive->number[i] : 1;
-    block[i] = own <= MOST_THREADS ? (uint32_t)own : 0;
-    threads = own && own <= MOST_THREADS ? threads * own : 0;
-  }
-  return threads <= MOST_THREADS ? threads : 0;
-}
-
-static void add_shape(shapes *s, const uint32_t block[3]) {
-  for (unsigned i = 0; i < s->count; i++)
-    if (memcmp(s->block[i], block, sizeof s->block[i]) == 0)
-      return;
-  if (s->count < MOST_SHAPES)
-    memcpy(s->block[s->count++], block, sizeof s->block[0]);
-}
-
-/* The shapes that blocks of a kernel can have: that of the launch, the required one; of as many
- * threads as it is compiled for, which is what it is launched with; else all that are usual, and
- * the answer is true. */
-static bool find_shapes(const bf_ptx_function *kernel, const bf_predict_launch *launch, shapes *s) {
-  const bf_ptx_directive *required = find_directive(kernel, "reqntid");
-  const bf_ptx_directive *most = find_directive(kernel, "maxntid");
-  uint32_t block[3];
-  s->count = 0;
-  if (launch && launch->block[0]) {
-    add_shape(s, launch->block);
-    return false;
-  }
-  if (required && threads_of(required, block)) {
-    add_shape(s, block);
-    return false;
-  }
-  uint64_t threads = most ? threads_of(most, block) : 0;
-  bool is_tiled = reads_beyond_x(kernel), is_deep = reads_part(kernel, 'z');
-  if (threads && !is_tiled)
-    add_shape(s, (const uint32_t[3]){(uint32_t)threads, 1, 1});
-  else if (threads && (block[1] > 1 || block[2] > 1))
-    add_shape(s, block);
-  size_t count = is_tiled ? sizeof tiles / sizeof *tiles : sizeof lines / sizeof *lines;
-  for (size_t i = 0; (is_tiled || !threads) && i < count; i++) {
-    const uint32_t *usual = is_tiled ? tiles[i] : lines[i];
-    const uint32_t own[3] = {usual[0], usual[1], is_deep ? usual[2] : 1};
-    if (!threads || (uint64_t)own[0] * own[1] * own[2] == threads)
-      add_shape(s, own);
-  }
-  for (size_t i = 0; threads && is_tiled && i < sizeof others / sizeof *others; i++)
-    if ((uint64_t)others[i][0] * others[i][1] * others[i][2] == threads)
-      add_shape(s, others[i]);
-  return !threads;
-}
-
-bool bf_predict_likely_block(const bf_ptx_function *kernel, uint32_t block[3]) {
-  shapes list;
-  bool is_guess = find_shapes(kernel, NULL, &list);
-  static const uint32_t warp[3] = {32, 1, 1};
-  memcpy(block, list.count ? list.block[0] : warp, sizeof warp);
-  return !is_guess && list.count;
 }
 
 /* ---- Kernels ---- */
@@ -126,7 +32,7 @@ bool bf_predict_likely_block(const bf_ptx_function *kernel, uint32_t block[3]) {
 typedef struct subject {
   bf_plan *plan;
   bf_work_version original;
-  bf_forecast forecast[MOST_SHAPES]; /* of the shapes that it can have */
+  bf_forecast forecast[BF_MOST_LIKELY]; /* of the shapes that it can have */
   unsigned forecasts;
   bool is_compared; /* with its candidate of the last run: */
   bf_comparison comparison;
@@ -166,7 +72,7 @@ enum { MOST_WITHOUT = 4 };
 
 /* Analyses a kernel for the shapes that it can have. Those that it cannot have are left out; where
  * one has no conflicts the kernel is left alone: *goes_on is false, and the plan has the reason. */
-static int look_at(choosing *c, subject *s, const shapes *list, bool *goes_on,
+static int look_at(choosing *c, subject *s, const bf_likely *list, bool *goes_on,
                    bf_diagnostic *diagnostic) {
   char shape[48], reason[240] = "";
   unsigned without = 0;
@@ -206,17 +112,14 @@ static int look_at(choosing *c, subject *s, const shapes *list, bool *goes_on,
 
 /* The same for the shapes that are usual, else for others. */
 static int look(choosing *c, subject *s, bool *goes_on, bf_diagnostic *diagnostic) {
-  shapes list;
+  bf_likely list;
   bool is_open = find_shapes(s->original.function, c->options->launch, &list);
-  if (is_open && c->options->decides_by_launch && reads_beyond_x(s->original.function))
-    add_shape(&list, small_tile);
+  if (is_open && c->options->decides_by_launch && bf_likely_is_tiled(s->original.function))
+    bf_likely_add(&list, small_tile);
   BF_TRY(look_at(c, s, &list, goes_on, diagnostic));
   if (s->forecasts || !is_open)
     return BF_OK;
-  list.count = 0;
-  for (size_t i = 0; i < sizeof others / sizeof *others; i++)
-    if (reads_beyond_x(s->original.function) == (others[i][1] > 1))
-      add_shape(&list, others[i]);
+  bf_likely_find_others(s->original.function, &list);
   return look_at(c, s, &list, goes_on, diagnostic);
 }
 

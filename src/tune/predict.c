@@ -158,20 +158,47 @@ static void set_resident(const bf_forecast *f, const bf_work_version *version,
       f->gpu, f->threads, version->shared_bytes + (f->dynamic_bytes + 127) / 128 * 128, registers);
 }
 
-/* The comparison for that number of iterations of open loops for which the hash is worth least;
- * blocks 0: as many as fill the GPU. */
+/* By what part of itself the unit that gets most more to do does more with the hash, latencies
+ * included: however units overlap, a launch does not get slower by more than that. */
+static double most_growth(const bf_work *before, const bf_work *after) {
+  const double one[] = {before->issue_cycles,  before->integer_cycles, before->other_cycles,
+                        before->shared_cycles, before->latency_cycles, before->global_bytes};
+  const double other[] = {after->issue_cycles,  after->integer_cycles, after->other_cycles,
+                          after->shared_cycles, after->latency_cycles, after->global_bytes};
+  double most = 0;
+  for (unsigned i = 0; i < sizeof one / sizeof *one; i++)
+    if (other[i] > one[i] * (1 + most))
+      most = one[i] > 0 ? other[i] / one[i] - 1 : HUGE_VAL;
+  return most;
+}
+
+/* Whether a launch with this number of iterations cannot lose by the hash what could be measured:
+ * most of its time is in loops that the hash does not touch. */
+static bool is_harmless(const times *own, const bf_work *before, const bf_work *after,
+                        const unsigned resident[2]) {
+  const double felt = 0.015;
+  return own->share <= 1 && resident[1] >= resident[0] && most_growth(before, after) <= felt;
+}
+
+/* The comparison for that number of iterations of open loops for which the hash is worth least; of
+ * those for which it cannot do harm only where there are no others. Blocks 0: as many as fill the
+ * GPU. */
 static times worst(const bf_forecast *f, const bf_work_version *version,
                    const bf_work after[BF_FORECAST_TRIPS], uint64_t blocks) {
   unsigned resident[2];
   times found = {0};
+  bool found_harm = false;
   set_resident(f, version, resident);
   if (!blocks)
     blocks = (uint64_t)FULL_BATCHES * resident[0] * f->gpu->multiprocessors;
   for (unsigned i = 0; i < BF_FORECAST_TRIPS; i++) {
     times own = compare(f, &f->before[i], &after[i], resident, blocks);
+    bool can_harm = !is_harmless(&own, &f->before[i], &after[i], resident);
+    bool is_worse = own.share * (1 + own.error) > found.share * (1 + found.error);
     own.trips = i;
-    if (i == 0 || own.share * (1 + own.error) > found.share * (1 + found.error))
+    if (i == 0 || (can_harm && !found_harm) || (can_harm == found_harm && is_worse))
       found = own;
+    found_harm |= can_harm;
   }
   return found;
 }

@@ -101,10 +101,6 @@ int bf_predict(const bf_plans *plans, const bf_plan *plan, const bf_ptx_module *
 int bf_predict_choose(bf_plans *plans, const bf_predict_options *options,
                       bf_diagnostic *diagnostic);
 
-/* The block that a kernel most likely has: the one that it requires, one of as many threads as it
- * is compiled for, or else, and the answer is false, the most usual one of its kind. */
-bool bf_predict_likely_block(const bf_ptx_function *kernel, uint32_t block[3]);
-
 /* Gives an open kernel longer rows as one more candidate, for whoever tries candidates: those that
  * leave fewest wavefronts by its PTX and that the verifier accepts. */
 int bf_predict_padding(bf_plans *plans, bf_plan *plan, const bf_predict_options *options,

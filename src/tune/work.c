@@ -657,16 +657,14 @@ static void walk_block(const counting *c, uint32_t block, ready *r, pass *p) {
 
 /* ---- The whole block ---- */
 
-/* Of how many schedulers the first warps of blocks can be: a warp stays with the scheduler of its
- * place on the multiprocessor, modulo their number, so that in blocks of four or eight warps the
- * first ones all share one. */
-static double schedulers_of_first(unsigned warps) {
-  return warps % 4 == 0 ? 1 : warps % 2 == 0 ? 2 : 4;
-}
+/* Of how many schedulers the first warps of blocks can be. An H200 lets blocks start at another
+ * scheduler each, so that first warps are spread over all of them, but those of two warps always at
+ * an even place (bench/results/2026-11-16-h200-lonely.md). */
+static double schedulers_of_first(unsigned warps) { return warps == 2 ? 2 : SCHEDULERS; }
 
 /* Adds what all warps do in a basic block. Warps that go through it together share the units; where
- * they are few, they leave schedulers idle, in all blocks the same ones. The pass is over when the
- * last result is there, or the busiest unit is done. */
+ * they are few, they may leave schedulers idle, in all blocks the same ones. The pass is over when
+ * the last result is there, or the busiest unit is done. */
 static void add_block(const bf_analyze_executed *executed, unsigned block_warps, double trips,
                       const pass *p, bf_work *work) {
   double times = 1;

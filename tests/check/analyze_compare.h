@@ -1,9 +1,10 @@
 /* Compares what the analysis says about a launch with what the emulator has seen.
  *
- * Each launch is analysed twice: with parameters, grid and block index known, and with nothing but
- * the block size. Of a site that is called exact, the accesses of every block looked at must be
- * equal, in order. Where the addresses are known but for an offset, lanes or count, every access
- * must be one of those listed, moved by a multiple of the step. */
+ * Each launch is analysed three times: with parameters, grid and block index known, with nothing
+ * but the block size, and with the launch known and all that can be assumed besides.  Of a site
+ * that is called exact, the accesses of every block looked at must be equal, in order. Where the
+ * addresses are known but for an offset, lanes or count, every access must be one of those listed,
+ * moved by a multiple of the step. */
 #ifndef ANALYZE_COMPARE_H
 #define ANALYZE_COMPARE_H
 
@@ -40,7 +41,7 @@ typedef struct checker {
   seen *event;
   size_t events;
   bool overflows;
-  tally known, open;
+  tally known, open, assumed;
   unsigned complaints;
 } checker;
 
@@ -188,7 +189,7 @@ static void compare_site(checker *c, const bf_analysis *analysis, const bf_analy
     t->faults += !compare_exact(c, site, analysis->warps, s, count);
     return;
   }
-  if (lists(site, BF_UNKNOWN_ADDRESS) || !site->has_op)
+  if (lists(site, BF_UNKNOWN_ADDRESS) || lists(site, BF_UNKNOWN_VALUE) || !site->has_op)
     return;
   t->partial++;
   for (size_t i = 0; i < count; i++)
@@ -199,8 +200,12 @@ static void compare_site(checker *c, const bf_analysis *analysis, const bf_analy
     }
 }
 
-static int compare_block(checker *c, const bf_emu_launch *launch, uint64_t block, bool is_known,
+/* What is known of a launch when it is compared. */
+typedef enum manner { LAUNCH_KNOWN, ONLY_BLOCK, ASSUMING } manner;
+
+static int compare_block(checker *c, const bf_emu_launch *launch, uint64_t block, manner how,
                          uint8_t *known_bytes, bf_diagnostic *diagnostic) {
+  bool is_known = how != ONLY_BLOCK;
   const bf_ptx_function *kernel = bf_ptx_find(c->ptx, bf_emu_kernel_name(c->kernel));
   bf_analyze_options o = {.has_block_index = is_known};
   memcpy(o.block, launch->block, sizeof o.block);
@@ -214,9 +219,11 @@ static int compare_block(checker *c, const bf_emu_launch *launch, uint64_t block
     o.parameter_bytes = launch->parameter_bytes;
   }
   bf_analysis *analysis;
-  BF_TRY(bf_analyze(c->ptx, kernel, &o, &analysis, diagnostic));
+  BF_TRY((how == ASSUMING ? bf_analyze_assuming : bf_analyze)(c->ptx, kernel, &o, &analysis,
+                                                              diagnostic));
+  tally *into[] = {&c->known, &c->open, &c->assumed};
   for (uint32_t i = 0; i < analysis->sites; i++)
-    compare_site(c, analysis, &analysis->site[i], block, is_known ? &c->known : &c->open);
+    compare_site(c, analysis, &analysis->site[i], block, into[how]);
   bf_analysis_free(analysis);
   return BF_OK;
 }
@@ -250,9 +257,8 @@ static int compare_launch(checker *c, const bf_emu_launch *launch, bf_diagnostic
   memset(all, 1, launch->parameter_bytes + 1);
   int error = BF_OK;
   for (unsigned i = 0; i < c->block_count && error == BF_OK; i++) {
-    error = compare_block(c, launch, c->blocks[i], true, all, diagnostic);
-    if (error == BF_OK)
-      error = compare_block(c, launch, c->blocks[i], false, all, diagnostic);
+    for (manner how = LAUNCH_KNOWN; how <= ASSUMING && error == BF_OK; how++)
+      error = compare_block(c, launch, c->blocks[i], how, all, diagnostic);
   }
   free(all);
   return error;

@@ -216,7 +216,7 @@ static unsigned check_seed(uint64_t seed, seen *event, tally *known, tally *open
   snprintf(name, sizeof name, "seed %llu", (unsigned long long)seed);
   write_kernel(&w);
   int error = w.text.failed ? BF_NO_MEMORY : run_kernel(&c, &w, &diagnostic);
-  unsigned faults = c.known.faults + c.open.faults + (error != BF_OK);
+  unsigned faults = c.known.faults + c.open.faults + c.assumed.faults + (error != BF_OK);
   if (faults)
     printf("%s: %s\n%s\n", name, diagnostic.message, w.text.data ? w.text.data : "");
   known->sites += c.known.sites;

@@ -591,6 +591,46 @@ static void what_is_not_known_is_named(void **state) {
   bf_ptx_free(module);
 }
 
+/* The certainty of site number `site` of a kernel of the patterns, as much as can be said. */
+static bf_analyze_certainty certainty(const bf_ptx_module *module, const char *kernel,
+                                      const bf_analyze_options *options, uint32_t site,
+                                      size_t *accesses, uint32_t *strays) {
+  bf_analysis *analysis;
+  assert_int_equal(
+      bf_analyze_assuming(module, bf_ptx_find(module, kernel), options, &analysis, NULL), BF_OK);
+  bf_analyze_certainty found = analysis->site[site].certainty;
+  assert_int_equal(analysis->site[site].is_exact, found <= BF_CERTAIN_LAUNCH);
+  *accesses = analysis->site[site].accesses;
+  *strays = bf_analysis_strays(analysis);
+  bf_analysis_free(analysis);
+  return found;
+}
+
+/* What holds for all values, what a launch tells, and what is assumed; a block that is too large
+ * leaves arrays. */
+static void as_much_is_said_as_can_be(void **state) {
+  (void)state;
+  bf_ptx_module *module = patterns();
+  uint8_t parameter[16] = {[8] = 9}, known[16];
+  size_t accesses;
+  uint32_t strays;
+  memset(known, 1, sizeof known);
+  bf_analyze_options options = {.block = {128, 1, 1}};
+  assert_int_equal(certainty(module, "votes", &options, 0, &accesses, &strays), BF_CERTAIN_FOR_ALL);
+  assert_int_equal(certainty(module, "votes", &options, 1, &accesses, &strays), BF_CERTAIN_ASSUMED);
+  assert_true(accesses > 0 && strays == 0);
+  assert_int_equal(certainty(module, "walsh", &options, 2, &accesses, &strays), BF_CERTAIN_ASSUMED);
+  assert_int_equal(strays, 0);
+  options.parameter = parameter;
+  options.is_known = known;
+  options.parameter_bytes = sizeof parameter;
+  assert_int_equal(certainty(module, "walsh", &options, 2, &accesses, &strays), BF_CERTAIN_LAUNCH);
+  options = (bf_analyze_options){.block = {1024, 1, 1}};
+  certainty(module, "diagonals", &options, 0, &accesses, &strays);
+  assert_true(strays > 0);
+  bf_ptx_free(module);
+}
+
 /* Values of parameters, by name and by number; what is no value is refused. */
 static void given_parameters_are_read(void **state) {
   (void)state;
@@ -637,6 +677,7 @@ int main(void) {
       cmocka_unit_test(diagonals_have_their_lanes),
       cmocka_unit_test(swizzles_are_evaluated),
       cmocka_unit_test(what_is_not_known_is_named),
+      cmocka_unit_test(as_much_is_said_as_can_be),
       cmocka_unit_test(given_parameters_are_read),
   };
   return cmocka_run_group_tests_name("analyze", tests, NULL, NULL);

@@ -278,6 +278,36 @@ static void no_conflicts_get_none(void **state) {
   free_bed(&b);
 }
 
+/* A loop of unknown length that does not touch shared memory: with many iterations the hash changes
+ * next to nothing, with few it gains. If each iteration accesses what is hashed, it may lose. */
+static void loops_that_a_hash_does_not_touch_do_no_harm(void **state) {
+  enum { SQUARES = 24 };
+  (void)state;
+  for (unsigned is_touched = 0; is_touched < 2; is_touched++) {
+    char text[4096], body[3072];
+    size_t used = (size_t)snprintf(body, sizeof body,
+                                   "%s\tld.param.u32 %%r12, [n];\n\tmov.u32 %%r8, 0;\n"
+                                   "\tmov.u32 %%r9, %%r1;\nloop:\n",
+                                   COLUMNS);
+    bed b;
+    for (unsigned i = 0; i < SQUARES; i++)
+      used += (size_t)snprintf(body + used, sizeof body - used,
+                               "\tmul.lo.u32 %%r9, %%r9, %%r9;\n\txor.b32 %%r9, %%r9, %u;\n", i);
+    snprintf(body + used, sizeof body - used,
+             "%s\tadd.u32 %%r8, %%r8, 1;\n\tsetp.lt.u32 %%p1, %%r8, %%r12;\n\t@%%p1 bra loop;\n"
+             "\tst.global.u32 [%%rd3], %%r9;\n",
+             is_touched ? "\tand.b32 %r10, %r9, 4092;\n\tadd.u32 %r10, %r3, %r10;\n"
+                          "\tld.shared.u32 %r11, [%r10];\n\tadd.u32 %r9, %r9, %r11;\n"
+                        : "");
+    make_kernel(text, ".reqntid 1024", body);
+    make_bed(&b, text);
+    choose(&b);
+    if (bf_plan_has_hash(&b.plans, plan_of(&b, "kernel")) == is_touched)
+      fail_msg("loop %u: %s", is_touched, plan_of(&b, "kernel")->reason);
+    free_bed(&b);
+  }
+}
+
 /* Addresses that depend on data cannot be known: nothing is done. */
 static void what_is_unknown_is_left_alone(void **state) {
   char text[4096];
@@ -547,6 +577,7 @@ int main(void) {
       cmocka_unit_test(the_launch_decides),
       cmocka_unit_test(fewer_blocks_at_once_count),
       cmocka_unit_test(no_conflicts_get_none),
+      cmocka_unit_test(loops_that_a_hash_does_not_touch_do_no_harm),
       cmocka_unit_test(what_is_unknown_is_left_alone),
       cmocka_unit_test(hashes_that_were_given_stay),
       cmocka_unit_test(padded_kernels_are_left_alone),

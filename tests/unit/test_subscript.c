@@ -197,6 +197,30 @@ static void shapes_are_found(void **state) {
   assert_int_equal(bf_source_find_shapes(path, shapes, 4, &count, &is_one, NULL), BF_IO);
 }
 
+/* The grid and the values of arguments, as far as the source tells: through variables that never
+ * change, sides of a dim3, and functions that are called in one way only. */
+static void values_of_launches_are_found(void **state) {
+  (void)state;
+  static const char text[] =
+      "#define N 64\n__global__ void a(float *p, int n, int m);\n"
+      "void run(float *p, int n, int k) { int m = n * 2; dim3 b(32, 4); dim3 g(n / b.x, k);\n"
+      "  a<<<g, b>>>(p, n, m); a<<<k, N>>>(p, k, b.y); int c = 1; c++; a<<<1, 32>>>(p, c, n); }\n"
+      "int main(int argc, char **argv) { int k = atoi(argv[1]); run(0, 256, k); }\n";
+  static const char *const values[] = {"0=0,1=256,2=512", "0=0,2=4", "0=0,2=256"};
+  bf_source *source;
+  bf_source_launch launch;
+  size_t cursor = 0;
+  assert_int_equal(bf_source_read("x.cu", text, sizeof text - 1, &source, NULL), BF_OK);
+  for (unsigned i = 0; i < 3; i++) {
+    assert_true(bf_source_next_launch(source, &cursor, &launch));
+    assert_true(launch.is_known);
+    assert_string_equal(launch.values, values[i]);
+    assert_int_equal(launch.grid[0], i == 2 ? 1 : 0);
+  }
+  assert_int_equal(launch.block[0], 32);
+  bf_source_free(source);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(values_are_those_of_c),
@@ -204,6 +228,7 @@ int main(void) {
       cmocka_unit_test(columns_of_tiles_are_padded),
       cmocka_unit_test(launches_are_found),
       cmocka_unit_test(shapes_are_found),
+      cmocka_unit_test(values_of_launches_are_found),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

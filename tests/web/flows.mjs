@@ -1,7 +1,8 @@
 // The explorer in Chromium: every flow, as a user goes through it.
 //   node flows.mjs CHROMIUM PAGE PAGES [FOLDER]      PAGES holds pages with something in them; FOLDER gets screenshots
-import { writeFileSync } from 'node:fs';
-import { resolve } from 'node:path';
+import { readFileSync, readdirSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import { dirname, join, resolve } from 'node:path';
 import { Browser } from './chrome.mjs';
 
 const [chromium, path, pages, folder] = process.argv.slice(2);
@@ -17,7 +18,7 @@ function expect(isTrue, what) {
 async function flow(name, work, options = {}) {
   let page;
   try {
-    page = await browser.open((options.page ? `file://${resolve(pages, options.page)}` : address) + (options.hash ?? ''), options);
+    page = await browser.open((options.address ?? (options.page ? `file://${resolve(pages, options.page)}` : address)) + (options.hash ?? ''), options);
     await work(page);
     expect(page.complaints.length === 0, `the page complains: ${page.complaints.join('; ')}`);
     passed++;
@@ -49,6 +50,42 @@ await flow('typing changes the answer', async (page) => {
   await type(page, '#index', 'tile[threadIdx.y][');
   await page.until(`!document.querySelector('.problem').hidden`);
   expect((await text(page, '.problem')).length > 5, 'a message');
+});
+
+await flow('an access is given in every form', async (page) => {
+  await page.until(`document.querySelector('.picture')`);
+  const given = async (form, changes, conflicts) => {
+    await type(page, '#form', form);
+    for (const [label, value] of changes)
+      await page.evaluate(`(() => { const own = [...document.querySelectorAll('.controls .field')].find((field) => field.querySelector('label').textContent === ${JSON.stringify(label)}).querySelector('input, select, .editor');
+        own.value = ${JSON.stringify(value)}; own.dispatchEvent(new Event('input', { bubbles: true })); own.dispatchEvent(new Event('change', { bubbles: true })); })()`);
+    const value = `[...document.querySelectorAll('.totals .total')].at(2)?.querySelector('.value').textContent`;
+    await page.until(`document.querySelector('.results .problem').hidden && ${value} === '${conflicts}'`, 8000).catch(async () => {
+      throw new Error(`${form}: ${await page.evaluate(value)} conflicts, not ${conflicts}; ${await text(page, '.results .problem')}`);
+    });
+  };
+  await given('stride', [['elements from lane to lane', '8']], 7);
+  await given('layout', [['layout', '(32,4):(4,1)'], ['element', 'float'], ['values at a time', '4']], 0);
+  await given('layout', [['values at a time', '1']], 12); // four loads of a stride of four words: 4 - 1 each
+  await given('layout', [['layout', '(_32,Int<4>{}):(_32,_1)']], 124);
+  await given('layout', [['layout', 'Swizzle<5,0,5> o (32,4):(32,1)']], 0);
+  await given('box', [['box: rows x columns', '64x64'], ['element', '__half'], ['bytes a lane', '16'], ['swizzle of the copy', 'none'], ['block', '32']], 28);
+  await given('box', [['swizzle of the copy', '128']], 0);
+  await given('matrix', [['row that a lane gives', 'a[lane % 16][lane / 16 * 8]'], ['array', '__half[16][64]'], ['block', '32']], 28);
+  await given('matrix', [['array', '__half[16][72]']], 0);
+  await type(page, '#form', 'layout');
+  await type(page, '#cute', '(32,4:(4,1)');
+  await page.until(has('.results .problem', 'shape: expected ) or ,'));
+});
+
+await flow('keys reach the editor, and a mistake is marked in it', async (page) => {
+  await page.until(`document.querySelector('.picture')`);
+  await page.evaluate(`document.querySelector('#index').shadowRoot.querySelector('.cm-content').focus()`);
+  for (const [key, modifiers] of [['a', 2], ['Delete', 0]]) for (const type of ['keyDown', 'keyUp']) await page.send('Input.dispatchKeyEvent', { type, key, code: key === 'a' ? 'KeyA' : key, modifiers, windowsVirtualKeyCode: key === 'a' ? 65 : 46 });
+  await page.send('Input.insertText', { text: 'tile[threadIdx.y][threadIdx.x' });
+  await page.until(`Boolean(document.querySelector('#index').shadowRoot.querySelector('.wrong-line'))`);
+  await page.send('Input.insertText', { text: ']' });
+  await page.until(`${has('.totals .good', '0')} && !document.querySelector('#index').shadowRoot.querySelector('.wrong-line')`);
 });
 
 await flow('a cell is explained under the pointer and by keys', async (page) => {
@@ -127,6 +164,8 @@ await flow('a kernel is shown by line, run and rewritten', async (page) => {
   await example(page, -1);
   await page.until(`document.querySelectorAll('.code-line.hot').length > 1 && document.querySelector('.beside .picture')`);
   expect((await text(page, '.totals')).includes('1,112'), 'conflicts of a block');
+  expect((await text(page, '.chain')) === 'transpose.cu:19 inlined at transpose.cu:32', await text(page, '.chain'));
+  expect(await page.evaluate(`document.querySelectorAll('.code-line.call').length`) === 4, 'lines that calls were inlined at');
   await page.until(has('.results', 'In the source'));
   await click(page, '#run');
   await page.until(has('.results', 'Counted on the emulator'));
@@ -146,6 +185,7 @@ await flow('files are dropped: PTX, a program, and what is neither', async (page
   await page.until(`!document.querySelector('.problem').hidden`);
 });
 
+let simulated; // what the totals say
 await flow('time is simulated, plain and hashed', async (page) => {
   await example(page, -1);
   await page.until(`document.querySelector('.code-line.hot')`);
@@ -154,6 +194,8 @@ await flow('time is simulated, plain and hashed', async (page) => {
   await page.until(`document.querySelectorAll('.timeline').length === 2`, 60000);
   expect(/[0-9],[0-9]{3}\s*cycles as it is.*cycles fixed\s*1\.[0-9]+\s*times as fast/s.test(await text(page, '.totals')), await text(page, '.totals'));
   expect((await text(page, '.bars')).includes('bank conflict'), 'stalls');
+  simulated = await text(page, '.totals');
+  expect(await page.evaluate(`document.querySelectorAll('.timeline .track-of').length`) === 6, 'three counters each');
 });
 
 const report = (conflicts) => JSON.stringify({ kernels: [{ name: 'k', lines: [{ file: 'a.cu', line: 3, wavefronts: 40, ideal: 8, conflicts, explanation: 'stride' }, { file: 'a.cu', line: 9, wavefronts: 8, ideal: 8, conflicts: 0, explanation: 'linear' }] }] });
@@ -168,13 +210,16 @@ await flow('reports are read, filtered and compared', async (page) => {
   expect(await page.evaluate(`document.querySelectorAll('tbody tr').length`) === 1, 'filtered');
   await give(page, '#report-after', [['a.trace', 'ld 4 ffffffff stride:32']]);
   await page.until(has('.totals', '31'));
+  await give(page, '#report-before', [['old.baseline', 'bankfold baseline 1\n40\t48\ta.cu k\n']]);
+  await give(page, '#report-after', [['after.json', report(4)]]);
+  await page.until(has('.totals', '-36'));
   await give(page, '#report-after', [['a.trace', 'ld 4 nonsense']]);
   await page.until(`!document.querySelector('.problem').hidden`);
 });
 
 await flow('what is pasted stays text', async (page) => {
   await page.until(`document.querySelector('.picture')`);
-  await type(page, '.controls select', 'trace');
+  await type(page, '#form', 'trace');
   await type(page, '#trace', 'ld 4 ffffffff stride:32 @<img/src=x/onerror=alert(1)>');
   await page.until(has('.table', '<img/src=x/onerror=alert(1)>'));
   expect(await page.evaluate(`document.querySelectorAll('main img').length`) === 0, 'no element');
@@ -182,7 +227,7 @@ await flow('what is pasted stays text', async (page) => {
 
 await flow('a search is cancelled', async (page) => {
   await page.until(`document.querySelector('.picture')`);
-  await type(page, '.controls select', 'trace');
+  await type(page, '#form', 'trace');
   const lines = Array.from({ length: 300 }, (unused, i) => `ld 4 ffffffff ${Array.from({ length: 32 }, (none, lane) => 4 * ((lane * (i * 7919 + 31) + i) % 16384)).join(' ')}`);
   await type(page, '#trace', lines.join('\n'));
   await page.until(`Number(document.querySelector('.results').dataset.done) > 1`);
@@ -218,6 +263,59 @@ await flow('typing is answered soon', async (page) => {
   }
   times.sort((a, b) => a - b);
   console.log(`answers while typing: median ${times[10].toFixed(0)} ms`);
+});
+
+// ---- Threads: a host that lets workers share memory ----
+
+const server = createServer((request, answer) => {
+  const isPage = request.url === '/';
+  const isolated = { 'Cross-Origin-Opener-Policy': 'same-origin', 'Cross-Origin-Embedder-Policy': 'require-corp' };
+  answer.writeHead(200, { 'Content-Type': isPage ? 'text/html' : 'application/octet-stream', ...isolated });
+  answer.end(readFileSync(isPage ? path : join(dirname(path), 'threads.bin')));
+}).listen(0, '127.0.0.1');
+await new Promise((done) => server.once('listening', done));
+
+await flow('with threads the answers are the same', async (page) => {
+  await page.until(`document.documentElement?.dataset.threads`);
+  const [cores, threads] = await page.evaluate(`[navigator.hardwareConcurrency, Number(document.documentElement.dataset.threads)]`);
+  expect(cores < 2 || threads === Math.min(cores, 16), `${threads} threads on ${cores} cores`);
+  await example(page, -1);
+  await page.until(`document.querySelector('.beside .picture')`);
+  await click(page, '#run');
+  await page.until(has('.results', 'Counted on the emulator'));
+  expect((await text(page, '.results')).includes('63,488'), 'conflicts counted');
+  await page.until(`document.querySelector('#cancel').hidden`);
+  await click(page, '#rewrite');
+  await page.until(has('.results', 'bytes of memory are equal'), 60000);
+  await click(page, '[data-view=time]');
+  await click(page, '#simulate');
+  await page.until(`document.querySelectorAll('.timeline').length === 2`, 60000);
+  expect((await text(page, '.totals')) === simulated, `${await text(page, '.totals')} with threads, ${simulated} without`);
+}, { address: `http://127.0.0.1:${server.address().port}/` });
+server.close();
+
+// ---- Inputs of the fuzzers, through the page's own controls ----
+
+await flow('inputs that were found to be hard leave the page as it was', async (page) => {
+  await page.until(`document.querySelector('.picture')`);
+  const some = (kind, most) => readdirSync(`tests/fuzz/corpus/${kind}`).sort().slice(0, most).map((name) => [`${name}`, readFileSync(`tests/fuzz/corpus/${kind}/${name}`).toString('base64')]);
+  const giveBytes = (selector, [name, bytes]) => page.evaluate(`(() => { const list = new DataTransfer(), own = document.querySelector(${JSON.stringify(selector)});
+    list.items.add(new File([Uint8Array.from(atob(${JSON.stringify(bytes)}), (letter) => letter.charCodeAt(0))], ${JSON.stringify(name)})); own.files = list.files; own.dispatchEvent(new Event('change')); })()`);
+  for (const own of [...some('trace', 12), ...some('foreign', 8)]) {
+    await click(page, '[data-view=report]');
+    await giveBytes('#report-before', own);
+  }
+  for (const own of [...some('ptx', 12), ...some('fatbin', 8), ...some('emu', 6)]) {
+    await click(page, '[data-view=kernel]');
+    await giveBytes('#file', own);
+  }
+  for (const [, bytes] of some('line', 8)) {
+    await click(page, '[data-view=access]');
+    await type(page, '#form', 'trace');
+    await type(page, '#trace', Buffer.from(bytes, 'base64').toString('latin1'));
+  }
+  await type(page, '#trace', 'ld 4 ffffffff stride:32');
+  await page.until(`${has('.totals', '31')} && document.querySelector('.results .problem').hidden`, 60000);
 });
 
 // ---- Pages that commands write: the explorer with something in it ----

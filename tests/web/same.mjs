@@ -2,7 +2,9 @@
 // clock and memory say is left out.
 //   node same.mjs BANKFOLD WASM
 import { spawnSync } from 'node:child_process';
-import { existsSync, readFileSync, readdirSync } from 'node:fs';
+import { existsSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { runProgram } from '../../web/wasi.js';
 
 const [native, wasm] = process.argv.slice(2);
@@ -23,7 +25,29 @@ const explains = [
 const kernels = readdirSync('kernels', { withFileTypes: true }).filter((own) => own.isDirectory()).flatMap((own) => list(`kernels/${own.name}`, '.ptx'));
 const launches = list('tests/golden', '.launch').map((path) => [path.replace(/\.launch$/, '.ptx'), path]).filter(([ptx, path]) => existsSync(ptx) && !/endless/.test(path));
 
+// Compressed by zstd in several ways, cut off, and damaged in places all over.
+const scratch = mkdtempSync(join(tmpdir(), 'bankfold-same-'));
+process.on('exit', () => rmSync(scratch, { recursive: true }));
+function compressed() {
+  const made = [];
+  const keep = (name, bytes) => { made.push(join(scratch, name)); writeFileSync(made.at(-1), bytes); };
+  for (const options of [['-1'], ['-19'], ['--fast=5'], ['-9', '--no-check'], ['-3', '-B1024']]) {
+    const packed = spawnSync('zstd', ['-q', '-c', ...options, 'tests/data/workloads/fft1024.trace']).stdout;
+    if (!packed?.length) return []; // no zstd
+    keep(`whole${options.join('')}.trace`, packed);
+    keep(`twice${options.join('')}.trace`, Buffer.concat([packed, packed]));
+    keep(`cut${options.join('')}.trace`, packed.subarray(0, packed.length * 2 / 3));
+    for (let i = 0; i < 12; i++) {
+      const damaged = Buffer.from(packed);
+      damaged[Math.floor((damaged.length - 1) * i / 11)] ^= 1 << i % 8;
+      keep(`bad${options.join('')}-${i}.trace`, damaged);
+    }
+  }
+  return made;
+}
+
 const commands = [
+  ...compressed().map((path) => ['check', path, '--json']),
   ...kernels.map((path) => ['analyze', path, '--block', '16x16', '--json']),
   ...kernels.map((path) => ['rewrite', path, '--block', '16x16', '--output', '-']),
   ...launches.flatMap(([ptx, path]) => [['profile', ptx, '--launch', path, '--json'], ['sim', ptx, '--launch', path, '--json']]),
@@ -52,13 +76,13 @@ const commands = [
 function filesOf(argv) {
   const files = new Map();
   for (const word of argv)
-    if (/\.(trace|ptx|launch|machine|gpu|cu)$/.test(word)) files.set(word, readFileSync(word));
+    if (/\.(trace|ptx|launch|machine|gpu|cu)$/.test(word)) files.set(word.replace(/^\//, ''), readFileSync(word));
   return files;
 }
 
-// Times and memory of the host.
+// Times and memory of the host, and which of zstd's checks is first to see that data is damaged.
 const host = /"(seconds|host_seconds|host_bytes_per_warp|instructions_per_second)": [-0-9.e+]+/g;
-const plain = (bytes) => Buffer.from(bytes).toString('latin1').replace(host, '"$1": *');
+const plain = (bytes) => Buffer.from(bytes).toString('latin1').replace(host, '"$1": *').replace(/damaged zstd data: .*?(?="|$)/gm, 'damaged zstd data');
 
 let failed = 0;
 for (const argv of commands) {

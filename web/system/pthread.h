@@ -3,6 +3,10 @@
 #ifndef BF_WEB_PTHREAD_H
 #define BF_WEB_PTHREAD_H
 
+#ifdef BF_WEB_THREADS
+#include <pthread_shared.h>
+#else
+
 #include <errno.h>
 #include <time.h>
 
@@ -71,4 +75,5 @@ static inline int pthread_once(pthread_once_t *once, void (*work)(void)) {
   return 0;
 }
 
+#endif
 #endif

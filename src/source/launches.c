@@ -1,5 +1,5 @@
-/* The blocks that launches in sources have. */
-#include "scan/inner.h"
+/* The launches of kernels that sources have. */
+#include "source/launches.h"
 
 #include "base/table.h"
 #include "source/launch_shape.h"
@@ -7,30 +7,49 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct scan_launches {
+/* How near to a kernel its launches are. */
+typedef enum nearness { IN_FILE, IN_FOLDER, ANYWHERE } nearness;
+
+enum { MOST_KEY = 1024 };
+
+struct bf_source_launches {
   bf_arena arena;
-  bf_table by_kernel; /* scan_shapes */
+  bf_table by_kernel; /* bf_launched */
   uint64_t key;
 };
 
-static void mix(scan_launches *launches, const void *bytes, size_t size) {
+static void mix(bf_source_launches *launches, const void *bytes, size_t size) {
   for (size_t i = 0; i < size; i++)
     launches->key = (launches->key ^ ((const unsigned char *)bytes)[i]) * 0x100000001b3ull;
 }
 
+/* Writes what the launches of a name are found under: that name in a file, in a folder, or
+ * anywhere. */
+static size_t write_key(char key[MOST_KEY], const char *file, nearness near, const char *name,
+                        size_t length) {
+  const char *slash = strrchr(file, '/');
+  size_t kept = near == IN_FILE              ? strlen(file)
+                : near == IN_FOLDER && slash ? (size_t)(slash - file)
+                                             : 0;
+  int size = snprintf(key, MOST_KEY, "%d %.*s %.*s", (int)near, (int)kept, file, (int)length, name);
+  return size < MOST_KEY ? (size_t)size : MOST_KEY - 1;
+}
+
 /* Adds a launch to those of a name, unless it is known, or there are many. */
-static int add_to(scan_launches *launches, const char *name, const char *file,
+static int add_to(bf_source_launches *launches, const char *name, const char *file, nearness near,
                   const bf_source_launch *launch, bf_diagnostic *diagnostic) {
-  void **place = bf_table_at(&launches->by_kernel, name, strlen(name));
+  char key[MOST_KEY];
+  size_t size = write_key(key, file, near, name, strlen(name));
+  void **place = bf_table_at(&launches->by_kernel, key, size);
   if (place && !*place)
-    *place = bf_arena_alloc(&launches->arena, sizeof(scan_shapes));
+    *place = bf_arena_alloc(&launches->arena, sizeof(bf_launched));
   if (!place || !*place)
     return bf_no_memory(diagnostic);
-  scan_shapes *own = *place;
+  bf_launched *own = *place;
   for (unsigned i = 0; i < own->count; i++)
     if (memcmp(own->block[i], launch->block, sizeof own->block[i]) == 0)
       return BF_OK;
-  if (own->count == SCAN_MOST_SHAPES)
+  if (own->count == BF_MOST_LAUNCHED)
     return BF_OK;
   const char *slash = strrchr(file, '/');
   char text[512];
@@ -38,27 +57,34 @@ static int add_to(scan_launches *launches, const char *name, const char *file,
            launch->is_template && !strchr(name, '<') ? " of the template" : "",
            slash ? slash + 1 : file, launch->line);
   own->from[own->count] = bf_arena_copy(&launches->arena, text);
-  if (!own->from[own->count])
+  own->values[own->count] = bf_arena_copy(&launches->arena, launch->values);
+  if (!own->from[own->count] || !own->values[own->count])
     return bf_no_memory(diagnostic);
+  memcpy(own->grid[own->count], launch->grid, sizeof own->grid[0]);
   memcpy(own->block[own->count++], launch->block, sizeof own->block[0]);
-  mix(launches, name, strlen(name) + 1);
+  mix(launches, key, size);
   mix(launches, launch->block, sizeof launch->block);
+  mix(launches, launch->grid, sizeof launch->grid);
+  mix(launches, launch->values, strlen(launch->values));
   mix(launches, text, strlen(text));
   return BF_OK;
 }
 
-/* Adds a launch to those of its kernel, and of its instance of a template. */
-static int add(scan_launches *launches, const char *file, const bf_source_launch *launch,
+/* Adds a launch to those of its kernel, and of its instance of a template, near and far. */
+static int add(bf_source_launches *launches, const char *file, const bf_source_launch *launch,
                bf_diagnostic *diagnostic) {
   char instance[2 * BF_SOURCE_MOST_NAME];
   snprintf(instance, sizeof instance, "%s%s", launch->kernel, launch->arguments);
-  if (launch->is_template)
-    BF_TRY(add_to(launches, instance, file, launch, diagnostic));
-  return add_to(launches, launch->kernel, file, launch, diagnostic);
+  for (nearness near = IN_FILE; near <= ANYWHERE; near++) {
+    if (launch->is_template)
+      BF_TRY(add_to(launches, instance, file, near, launch, diagnostic));
+    BF_TRY(add_to(launches, launch->kernel, file, near, launch, diagnostic));
+  }
+  return BF_OK;
 }
 
 /* Reads a file; one that is no source after all has no launches. */
-static int read_file(scan_launches *launches, const char *path, bf_diagnostic *diagnostic) {
+static int read_file(bf_source_launches *launches, const char *path, bf_diagnostic *diagnostic) {
   bf_text text = {0};
   bf_source *source = NULL;
   bf_source_launch launch;
@@ -75,9 +101,9 @@ static int read_file(scan_launches *launches, const char *path, bf_diagnostic *d
   return error;
 }
 
-int scan_launches_read(const char *const *source, size_t count, scan_launches **launches,
-                       bf_diagnostic *diagnostic) {
-  scan_launches *own = calloc(1, sizeof *own);
+int bf_source_launches_read(const char *const *source, size_t count, bf_source_launches **launches,
+                            bf_diagnostic *diagnostic) {
+  bf_source_launches *own = calloc(1, sizeof *own);
   *launches = own;
   if (!own)
     return bf_no_memory(diagnostic);
@@ -103,24 +129,30 @@ static void bare_name(const char *readable, const char **name, size_t *length) {
   *length = (size_t)(at - start);
 }
 
-const scan_shapes *scan_launches_find(const scan_launches *launches, const char *readable) {
+const bf_launched *bf_source_launches_find(const bf_source_launches *launches, const char *file,
+                                           const char *readable) {
   const char *name;
   size_t length;
   static const char anonymous[] = "(anonymous namespace)::";
   bool is_hidden = strncmp(readable, anonymous, sizeof anonymous - 1) == 0;
   bare_name(readable + (is_hidden ? sizeof anonymous - 1 : 0), &name, &length);
-  char instance[2 * BF_SOURCE_MOST_NAME];
+  char instance[2 * BF_SOURCE_MOST_NAME], key[MOST_KEY];
   size_t size = 0;
   for (const char *at = name; *at && size < sizeof instance; at++)
     if (*at != ' ')
       instance[size++] = *at;
-  const scan_shapes *own = bf_table_find(&launches->by_kernel, instance, size);
-  return own ? own : bf_table_find(&launches->by_kernel, name, length);
+  const bf_launched *own = NULL;
+  for (nearness near = IN_FILE; near <= ANYWHERE && !own; near++) {
+    own = bf_table_find(&launches->by_kernel, key, write_key(key, file, near, instance, size));
+    if (!own)
+      own = bf_table_find(&launches->by_kernel, key, write_key(key, file, near, name, length));
+  }
+  return own;
 }
 
-uint64_t scan_launches_key(const scan_launches *launches) { return launches->key; }
+uint64_t bf_source_launches_key(const bf_source_launches *launches) { return launches->key; }
 
-void scan_launches_free(scan_launches *launches) {
+void bf_source_launches_free(bf_source_launches *launches) {
   if (launches)
     bf_arena_free(&launches->arena);
   free(launches);

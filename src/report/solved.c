@@ -1,0 +1,180 @@
+/* Answers of searches as text and JSON, each with its bound and the gap to it. */
+#include "report/solved.h"
+
+#include <string.h>
+
+/* ---- JSON ---- */
+
+/* Single bits as numbers, XORs of several as "1^5". */
+static void write_bits(bf_json *json, const uint64_t *row, unsigned count) {
+  bf_json_begin(json, "bits", '[', true);
+  for (unsigned i = 0; i < count; i++) {
+    if ((row[i] & (row[i] - 1)) == 0) {
+      bf_json_number(json, NULL, (uint64_t)__builtin_ctzll(row[i]));
+      continue;
+    }
+    bf_text name = {0};
+    for (uint64_t left = row[i]; left; left &= left - 1)
+      bf_text_addf(&name, "%s%d", left == row[i] ? "" : "^", __builtin_ctzll(left));
+    bf_json_string(json, NULL, name.data);
+    bf_text_free(&name);
+  }
+  bf_json_end(json, ']');
+}
+
+static void write_cost(bf_json *json, const bf_hash *hash, uint64_t bytes_wasted) {
+  bf_hash_cost cost = bf_hash_get_cost(hash);
+  bf_json_begin(json, "cost", '{', true);
+  bf_json_number(json, "xor_inputs", cost.xor_inputs);
+  bf_json_number(json, "instructions", cost.instructions);
+  bf_json_number(json, "gate_depth", cost.gate_depth);
+  bf_json_number(json, "gates", cost.gates);
+  bf_json_number(json, "bytes_wasted", bytes_wasted);
+  bf_json_end(json, '}');
+}
+
+/* What is not known: the share of the conflicts left that no bound forbids to remove. */
+static double gap(uint64_t after, uint64_t lower) {
+  return after ? (double)(after - lower) / (double)after : 0;
+}
+
+static double removed(uint64_t before, uint64_t after) {
+  return before ? 1 - (double)after / (double)before : 0;
+}
+
+void bf_report_solution_json(const char *method, const bf_solution *solution, bf_text *text) {
+  bf_json json = {.text = text};
+  bool linear = solution->hash->kind == BF_HASH_LINEAR;
+  bf_json_begin(&json, NULL, '{', false);
+  bf_json_string(&json, "method", method);
+  bf_json_string(&json, "hash", bf_hash_text(solution->hash));
+  if (solution->chosen_count)
+    write_bits(&json, solution->chosen, solution->chosen_count);
+  else
+    write_bits(&json, solution->hash->forward.row, linear ? solution->hash->geometry.bank_bits : 0);
+  bf_json_number(&json, "conflicts_before", solution->conflicts_before);
+  bf_json_number(&json, "conflicts_after", solution->conflicts_after);
+  bf_json_real(&json, "removed", removed(solution->conflicts_before, solution->conflicts_after));
+  bf_json_number(&json, "lower_bound", solution->lower_bound);
+  bf_json_real(&json, "gap", gap(solution->conflicts_after, solution->lower_bound));
+  bf_json_bool(&json, "proven", solution->proven);
+  write_cost(&json, solution->hash, solution->bytes_wasted);
+  if (solution->candidates_total) {
+    bf_json_begin(&json, "candidates", '{', true);
+    bf_json_number(&json, "tested", solution->candidates_tested);
+    bf_json_number(&json, "of", solution->candidates_total);
+    bf_json_end(&json, '}');
+  }
+  bf_json_real(&json, "seconds", solution->seconds);
+  bf_json_begin(&json, "ladder", '[', true);
+  bf_json_end(&json, ']');
+  bf_json_end(&json, '}');
+}
+
+/* Padding may leave less than any XOR hash, of which the bound speaks. */
+static double ladder_gap(const bf_ladder *ladder, const bf_ladder_step *step) {
+  return step->conflicts < ladder->lower_bound ? 0 : gap(step->conflicts, ladder->lower_bound);
+}
+
+int bf_report_ladder_json(const bf_machine *machine, const bf_ladder *ladder, bf_text *text,
+                          bf_diagnostic *diagnostic) {
+  const bf_ladder_step *chosen = &ladder->step[ladder->recommended];
+  bf_hash *hash;
+  bf_geometry geometry = bf_machine_geometry(machine);
+  BF_TRY(bf_hash_parse(chosen->hash, &geometry, &hash, diagnostic));
+  bf_json json = {.text = text};
+  bf_json_begin(&json, NULL, '{', false);
+  bf_json_string(&json, "method", "ladder");
+  bf_json_string(&json, "hash", chosen->hash);
+  write_bits(&json, hash->forward.row, hash->kind == BF_HASH_LINEAR ? hash->geometry.bank_bits : 0);
+  bf_json_number(&json, "conflicts_before", ladder->conflicts_before);
+  bf_json_number(&json, "conflicts_after", chosen->conflicts);
+  bf_json_real(&json, "removed", removed(ladder->conflicts_before, chosen->conflicts));
+  bf_json_number(&json, "lower_bound", ladder->lower_bound);
+  bf_json_real(&json, "gap", ladder_gap(ladder, chosen));
+  bf_json_bool(&json, "proven", chosen->conflicts == ladder->lower_bound && chosen->proven);
+  write_cost(&json, hash, chosen->bytes_wasted);
+  bf_json_real(&json, "seconds", ladder->seconds);
+  bf_json_number(&json, "granule", ladder->granule_bytes);
+  bf_json_string(&json, "recommended", chosen->name);
+  bf_json_string(&json, "reason", ladder->reason);
+  bf_json_begin(&json, "ladder", '[', false);
+  for (unsigned i = 0; i < ladder->count; i++) {
+    const bf_ladder_step *step = &ladder->step[i];
+    bf_json_begin(&json, NULL, '{', true);
+    bf_json_string(&json, "name", step->name);
+    bf_json_string(&json, "hash", step->hash);
+    bf_json_number(&json, "conflicts", step->conflicts);
+    bf_json_number(&json, "bytes_wasted", step->bytes_wasted);
+    bf_json_number(&json, "instructions", step->instructions);
+    bf_json_number(&json, "gates", step->gates);
+    bf_json_number(&json, "gate_delays", step->gate_delays);
+    bf_json_bool(&json, "proven", step->proven);
+    bf_json_end(&json, '}');
+  }
+  bf_json_end(&json, ']');
+  bf_json_end(&json, '}');
+  bf_hash_free(hash);
+  return BF_OK;
+}
+
+/* ---- Text ---- */
+
+void bf_report_solution_text(const char *method, const bf_solution *solution, bf_text *text) {
+  bf_text_addf(text, "%s: %s\n", method, bf_hash_text(solution->hash));
+  bf_text_addf(text, "conflicts: %llu -> %llu (%.1f%% removed)",
+               (unsigned long long)solution->conflicts_before,
+               (unsigned long long)solution->conflicts_after,
+               100 * removed(solution->conflicts_before, solution->conflicts_after));
+  if (solution->proven)
+    bf_text_puts(text, ", proven: no hash of the class leaves fewer\n");
+  else
+    bf_text_addf(text, ", not proven: no hash of the class leaves fewer than %llu (gap %.1f%%)\n",
+                 (unsigned long long)solution->lower_bound,
+                 100 * gap(solution->conflicts_after, solution->lower_bound));
+  bf_hash_sharing sharing;
+  if (bf_hash_find_sharing(solution->hash, &sharing))
+    bf_text_addf(text,
+                 "bank bits depend on each other (rank %u): words share places, as %llu and %llu; "
+                 "of no use but for counting\n",
+                 sharing.rank, (unsigned long long)sharing.word[0],
+                 (unsigned long long)sharing.word[1]);
+  bf_text_addf(text, "cost: %u XOR inputs, %u gate levels, %u instructions per address",
+               solution->cost.xor_inputs, solution->cost.gate_depth, solution->cost.instructions);
+  if (solution->bytes_wasted)
+    bf_text_addf(text, ", %llu bytes unused", (unsigned long long)solution->bytes_wasted);
+  bf_text_puts(text, "\n");
+  if (solution->candidates_total)
+    bf_text_addf(text, "candidates: %llu tested of %llu\n",
+                 (unsigned long long)solution->candidates_tested,
+                 (unsigned long long)solution->candidates_total);
+  bf_text_addf(text, "time: %.3f s\n", solution->seconds);
+}
+
+void bf_report_ladder_text(const bf_ladder *ladder, bool color, bf_text *text) {
+  bf_text_addf(text, "%-12s %12s %9s %12s %12s %5s %6s  %s\n", "step", "conflicts", "removed",
+               "bytes unused", "instructions", "gates", "delays", "hash");
+  for (unsigned i = 0; i < ladder->count; i++) {
+    const bf_ladder_step *step = &ladder->step[i];
+    bool chosen = i == ladder->recommended;
+    bf_text_addf(
+        text, "%s%-12s %12llu %8.1f%% %12llu %12u %5u %6u  %s%s%s\n",
+        color && chosen ? "\033[1;32m" : "", step->name, (unsigned long long)step->conflicts,
+        100 * removed(ladder->conflicts_before, step->conflicts),
+        (unsigned long long)step->bytes_wasted, step->instructions, step->gates, step->gate_delays,
+        step->hash, i + 1 == ladder->count && step->proven ? "  (proven minimum)" : "",
+        color && chosen ? "\033[0m" : "");
+  }
+  const bf_ladder_step *best = &ladder->step[ladder->recommended];
+  if (ladder->granule_bytes > 4)
+    bf_text_addf(text, "\nEvery step keeps %u bytes together (--granule 4 allows more).\n",
+                 ladder->granule_bytes);
+  const bf_ladder_step *last = &ladder->step[ladder->count - 1];
+  if (!last->proven && strcmp(last->name, "exact") == 0)
+    bf_text_addf(text, "\nNo XOR hash leaves fewer than %llu (gap %.1f%%).\n",
+                 (unsigned long long)ladder->lower_bound, 100 * ladder_gap(ladder, last));
+  bf_text_addf(text, "\nrecommended: %s%s%s%s - %s\n",
+               ladder->recommended ? best->name : "do nothing", ladder->recommended ? " (" : "",
+               ladder->recommended ? best->hash : "", ladder->recommended ? ")" : "",
+               ladder->reason);
+}

@@ -1,0 +1,31 @@
+/* source/launches: how the kernels of a project are launched, as far as its sources tell. */
+#ifndef BF_SOURCE_LAUNCHES_H
+#define BF_SOURCE_LAUNCHES_H
+
+#include "base/base.h"
+
+enum { BF_MOST_LAUNCHED = 4 };
+
+/* The blocks that a kernel is launched with. */
+typedef struct bf_launched {
+  unsigned count;
+  uint32_t block[BF_MOST_LAUNCHED][3];
+  uint32_t grid[BF_MOST_LAUNCHED][3];   /* 0: not known */
+  const char *from[BF_MOST_LAUNCHED];   /* "launch at app.cu:12" */
+  const char *values[BF_MOST_LAUNCHED]; /* of parameters: "2=1024", or NULL */
+} bf_launched;
+
+typedef struct bf_source_launches bf_source_launches;
+
+/* Reads the launches of sources. */
+int bf_source_launches_read(const char *const *source, size_t count, bf_source_launches **launches,
+                            bf_diagnostic *diagnostic);
+/* Those of the kernel that is called so, readable, and is in that file: launches of the same file
+ * go before those of its folder, and these before all others. NULL: none is known. */
+const bf_launched *bf_source_launches_find(const bf_source_launches *launches, const char *file,
+                                           const char *readable);
+/* A number that stands for all of them. */
+uint64_t bf_source_launches_key(const bf_source_launches *launches);
+void bf_source_launches_free(bf_source_launches *launches);
+
+#endif
