@@ -10,8 +10,8 @@ typedef struct bf_sim_worth {
 } bf_sim_worth;
 
 bf_sim_worth bf_sim_worth_find(const bf_sim_gpu *gpu, double before, double after);
-/* How far a measured gain is off, in shares: it lies in the interval of a GPU whose worth_share is no
- * less. */
+/* How far a measured gain is off, in shares: it lies in the interval of a GPU whose worth_share is
+ * no less. */
 double bf_sim_worth_score(double measured, double simulated);
 /* A table of the launches of two runs of one program, the second with a hash. Of launches of one
  * kernel that follow each other, only the first has a line. */
