@@ -5,7 +5,9 @@
 #include "kernels/devices.h"
 #include "kernels/launches.h"
 #include "kernels/sim_device.h"
+#include "reproduce/h200/energy.h"
 #include "reproduce/reproduce.h"
+#include "sim/worth.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -21,6 +23,7 @@ typedef struct compared {
   double measured, instructions; /* cycles; warp instructions of the machine's code */
   double simulated, issued;
   double seconds; /* of the host */
+  h200_active active;
 } compared;
 
 static double ratio_of(const compared *row) { return row->simulated / row->measured; }
@@ -87,6 +90,7 @@ static int simulate_one(void *context, unsigned index, bf_diagnostic *diagnostic
     row->simulated = (double)result->cycles;
     row->issued = (double)result->issued;
     row->seconds = result->host_seconds;
+    row->active = (h200_active){&row->launch, *result};
   }
   bf_emu_device_free(&device);
   bf_sim_ledger_free(&ledger);
@@ -199,7 +203,10 @@ typedef struct gain {
   double measured, simulated;
 } gain;
 
-static double gain_error(const gain *own) { return fabs(log(own->simulated / own->measured)); }
+/* How far a gain is off, as worth_share counts. */
+static double gain_score(const gain *own) {
+  return bf_sim_worth_score(own->measured, own->simulated);
+}
 
 static unsigned set_of(const compared *row) {
   unsigned set = 0;
@@ -227,20 +234,21 @@ static int by_size(const void *a, const void *b) {
   return (x > y) - (x < y);
 }
 
-/* The factor that the gains of 80% of the pairs of the training set are off by at most. */
-static double interval_of(const gain *gains, unsigned count) {
-  double error[MOST_LAUNCHES];
+/* The share that holds the gains of 80% of the pairs of the training sets, and of one more. */
+static double share_of(const gain *gains, unsigned count) {
+  double score[MOST_LAUNCHES];
   unsigned pairs = 0;
   for (unsigned i = 0; i < count; i++)
     if (gains[i].set != TEST)
-      error[pairs++] = gain_error(&gains[i]);
-  qsort(error, pairs, sizeof *error, by_size);
-  return pairs ? exp(error[(pairs * 8 + 9) / 10 - 1]) : 1;
+      score[pairs++] = gain_score(&gains[i]);
+  qsort(score, pairs, sizeof *score, by_size);
+  unsigned at = ((pairs + 1) * 8 + 9) / 10;
+  return pairs ? score[(at < pairs ? at : pairs) - 1] : 0;
 }
 
-/* Says how good the gains of a set are, and how many lie within a factor of the simulated ones. */
+/* Says how good the gains of a set are, and how many lie in the interval of a share. */
 static void note_gains(bf_reproduce_run *run, const gain *gains, unsigned count, unsigned set,
-                       double factor) {
+                       double share) {
   double sum = 0;
   unsigned pairs = 0, large = 0, right = 0, inside = 0;
   for (unsigned i = 0; i < count; i++) {
@@ -249,7 +257,7 @@ static void note_gains(bf_reproduce_run *run, const gain *gains, unsigned count,
       continue;
     pairs++;
     sum += fabs(own->simulated / own->measured - 1);
-    inside += gain_error(own) <= log(factor) + 1e-9;
+    inside += gain_score(own) <= share + 1e-9;
     large += fabs(own->measured - 1) > 0.03;
     right += fabs(own->measured - 1) > 0.03 && (own->measured > 1) == (own->simulated > 1);
   }
@@ -257,12 +265,13 @@ static void note_gains(bf_reproduce_run *run, const gain *gains, unsigned count,
     bf_reproduce_note(
         run,
         "Speed-up of removing conflicts, %s set: mean error %.1f%% over %u pairs; of %u "
-        "that change by more than 3%%, %u in the right direction; %u lie within a factor "
-        "of %.3f of what is simulated, as 80%% of the training set do.",
-        set_names[set], 100 * sum / pairs, pairs, large, right, inside, factor);
+        "that change by more than 3%%, %u in the right direction; %u lie in the 80%% interval "
+        "(worth_share %.3f).",
+        set_names[set], 100 * sum / pairs, pairs, large, right, inside, share);
 }
 
-static void report_gains(bf_reproduce_run *run, const compared *rows, unsigned count) {
+static void report_gains(bf_reproduce_run *run, const bf_sim_gpu *gpu, const compared *rows,
+                         unsigned count) {
   gain gains[MOST_LAUNCHES];
   unsigned found = find_gains(rows, count, gains);
   bf_reproduce_table *table =
@@ -275,12 +284,24 @@ static void report_gains(bf_reproduce_run *run, const compared *rows, unsigned c
     bf_reproduce_cell(table, "%.3f", gains[i].simulated);
     bf_reproduce_cell(table, "%+.1f%%", 100 * (gains[i].simulated / gains[i].measured - 1));
   }
-  double factor = interval_of(gains, found);
+  bf_reproduce_note(run, "The share that holds 80%% of the gains of the training sets is %.3f.",
+                    share_of(gains, found));
   for (unsigned s = 0; s < SETS; s++)
-    note_gains(run, gains, found, s, factor);
+    note_gains(run, gains, found, s, gpu->worth_share);
 }
 
 /* ---- The reproduction ---- */
+
+static int report_energy(bf_reproduce_run *run, const bf_sim_gpu *gpu, const compared *rows,
+                         unsigned count, bf_diagnostic *diagnostic) {
+  h200_active *active = bf_arena_alloc(bf_reproduce_arena(run), (count + 1) * sizeof *active);
+  if (!active)
+    return bf_no_memory(diagnostic);
+  for (unsigned i = 0; i < count; i++)
+    active[i] = rows[i].active;
+  h200_energy_report(run, gpu, active, count);
+  return BF_OK;
+}
 
 static void add_claims(bf_reproduce_run *run, const compared *rows, unsigned count) {
   static const char why[] = "h200_launches.csv has every launch; docs/simulator_model.md says what "
@@ -330,7 +351,8 @@ static int reproduce_launches(bf_reproduce_run *run, bf_diagnostic *diagnostic) 
   if (!error) {
     report_errors(run, own.row, count);
     report_launches(run, own.row, count);
-    report_gains(run, own.row, count);
+    report_gains(run, gpu, own.row, count);
+    error = report_energy(run, gpu, own.row, count, diagnostic);
     if (!bf_reproduce_is_quick(run))
       add_claims(run, own.row, count);
   }

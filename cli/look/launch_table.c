@@ -169,15 +169,6 @@ static void write_global(const bf_sim_result *result, bf_text *text) {
   bf_text_puts(text, "\n");
 }
 
-/* How good the conflict history was, where it was asked. */
-static void write_history(const bf_sim_result *result, bf_text *text) {
-  uint64_t asked = result->history_right + result->history_wrong + result->history_unknown;
-  if (asked)
-    bf_text_addf(text, "%-*s %12llu lookups, %.1f%% right, %.1f%% wrong, %.1f%% unknown\n", LABEL,
-                 "history", (number)asked, percent(result->history_right, asked),
-                 percent(result->history_wrong, asked), percent(result->history_unknown, asked));
-}
-
 void cli_launch_table_write_text(const cli_launch_table *costs, bool color, bf_text *text) {
   write_head(costs, text);
   if (costs->ledger->launches > 1)
@@ -186,7 +177,7 @@ void cli_launch_table_write_text(const cli_launch_table *costs, bool color, bf_t
   write_turns(&costs->total->result, color, text);
   write_shared(costs->total, color, text);
   write_global(&costs->total->result, text);
-  write_history(&costs->total->result, text);
+  bf_sim_remarks_write(costs->gpu, &costs->total->result, text);
 }
 
 /* ---- JSON ---- */

@@ -6,6 +6,7 @@
 #include "cli/progress.h"
 
 #include "kernels/sim_device.h"
+#include "sim/worth.h"
 
 #include <string.h>
 
@@ -16,7 +17,7 @@ typedef struct settings {
   uint64_t module, scale, seed;
   const char *timeline, *svg, *diagram_svg;
   uint64_t timeline_cycles, diagram, diagram_from, width;
-  const char *sweep, *output;
+  const char *sweep, *output, *what_if;
 } settings;
 
 enum { TIMELINE_CYCLES = 100000, DIAGRAM_CYCLES = 100 };
@@ -49,6 +50,8 @@ static const cli_option options[] = {
      "draw that as SVG, into a file (N: 100, unless --diagram is given)"},
     {"width", CLI_NUMBER, offsetof(settings, width), "N", NULL,
      "characters in a line of the diagram (default: the terminal's)"},
+    {"what-if", CLI_TEXT, offsetof(settings, what_if), "HASH", NULL,
+     "what hashing the banks would be worth: gains, and what 80 of 100 measured ones lie in"},
     {"sweep", CLI_TEXT, offsetof(settings, sweep), "AXES", NULL,
      "simulate every combination of values: 'hash=none|fixed;sms=1..8' (docs/sweeps.md)"},
     {"output", CLI_TEXT, offsetof(settings, output), "FILE", NULL,
@@ -173,6 +176,8 @@ static int write_results(simulating *work, bf_text *text, bf_diagnostic *diagnos
 static int check_sweep_usage(const settings *s, const char *file) {
   if (!s->sweep != !s->output)
     return cli_usage_error(&cli_sim, "--sweep and --output FILE go together");
+  if (s->what_if && (s->sweep || s->common.json))
+    return cli_usage_error(&cli_sim, "--what-if prints text about one simulation");
   if (s->sweep && (s->timeline || s->svg || s->diagram || s->diagram_svg))
     return cli_usage_error(&cli_sim, "--timeline, --svg and --diagram show one simulation, not a "
                                      "sweep");
@@ -207,21 +212,6 @@ static int check_usage(const settings *s, int count) {
   return cli_check_words(&cli_sim, s->check);
 }
 
-/* What waits on what, line by line, below the message about a launch that did not end. */
-static void explain_deadlock(const bf_sim_ledger *ledger) {
-  if (!ledger->launches)
-    return;
-  const bf_sim_result *last = &ledger->launch[ledger->launches - 1].result;
-  for (unsigned i = 0; i < last->waits; i++) {
-    bf_text text = {0};
-    bf_sim_wait_explain(&last->wait[i], &text);
-    fprintf(stderr, "  %s\n", text.data ? text.data : "?");
-    bf_text_free(&text);
-  }
-  if (last->warps_left > last->waits)
-    fprintf(stderr, "  and %u more\n", last->warps_left - last->waits);
-}
-
 static void unload(simulating *work) {
   bf_timeline_close(work->ledger.timeline);
   bf_diagram_free(work->ledger.diagram);
@@ -229,6 +219,20 @@ static void unload(simulating *work) {
   bf_writer_close(work->diagram_svg);
   bf_sim_ledger_free(&work->ledger);
   cli_simulation_free(&work->simulation);
+}
+
+/* Runs the same with banks hashed as --what-if says, and writes what that is worth. */
+static int write_worth(const simulating *work, bf_text *text, bf_diagnostic *diagnostic) {
+  cli_simulated hashed = work->settings->simulated;
+  hashed.hash = work->settings->what_if;
+  simulating other = {.settings = work->settings, .file = work->file, .benchmark = work->benchmark};
+  int error = cli_simulation_load(&hashed, &other.simulation, &other.ledger, diagnostic);
+  if (!error)
+    error = other.benchmark ? run_benchmark(&other, diagnostic) : run_file(&other, diagnostic);
+  if (!error)
+    bf_sim_worth_write(&work->ledger, &other.ledger, hashed.hash, text);
+  unload(&other);
+  return error;
 }
 
 static int run_sweep(const settings *s, const char *file) {
@@ -268,9 +272,11 @@ static int sim(const void *given, int count, char **arguments) {
     error = work.benchmark ? run_benchmark(&work, &diagnostic) : run_file(&work, &diagnostic);
   if (!error)
     error = write_results(&work, &text, &diagnostic);
+  if (!error && s->what_if)
+    error = write_worth(&work, &text, &diagnostic);
   if (error) {
     status = cli_complain(&diagnostic);
-    explain_deadlock(&work.ledger);
+    bf_sim_waits_write(&work.ledger, stderr);
     bf_text_free(&text);
   } else {
     status = cli_print(&text);

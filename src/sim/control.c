@@ -75,11 +75,45 @@ static bool *find_test(const listing *own, uint32_t first, uint32_t last) {
   return NULL;
 }
 
+/* Whether an instruction of a loop adds a register to another in place that the loop does not
+ * change: a step whose length only the launch knows. */
+static bool is_long_step(const listing *own, uint32_t index, uint32_t first, uint32_t last) {
+  const bf_ptx_instruction *step = at(own, index);
+  if (step->opcode != BF_PTX_OP_ADD || step->operands != 3 ||
+      !is_register(&step->operand[0], &step->operand[1]) ||
+      step->operand[2].kind != BF_PTX_REGISTER)
+    return false;
+  for (uint32_t i = first; i < last; i++)
+    for (unsigned k = 0; k < at(own, i)->operands; k++) {
+      const bf_ptx_operand *operand = &at(own, i)->operand[k];
+      if (k == 0 && is_register(operand, &step->operand[2]))
+        return false;
+    }
+  return true;
+}
+
+/* Whether a loop only waits for what it loads: it neither stores nor divides, and its steps are
+ * constants. */
+static bool is_loading(const listing *own, uint32_t first, uint32_t last) {
+  unsigned loads = 0;
+  for (uint32_t i = first; i < last; i++) {
+    bf_ptx_access access = bf_ptx_op_get(at(own, i)->opcode)->access;
+    if (is_work(at(own, i), BF_PTX_WORK_DIVIDE) || is_long_step(own, i, first, last) ||
+        (access != BF_PTX_NO_ACCESS && access != BF_PTX_LOAD))
+      return false;
+    loads += access == BF_PTX_LOAD;
+  }
+  return loads > 0;
+}
+
 /* Marks a loop that is unrolled. */
-static void mark_loop(listing *own, uint32_t first, uint32_t last, uint64_t most) {
+static void mark_loop(listing *own, uint32_t first, uint32_t last, const bf_sim_gpu *gpu) {
   unsigned work = 0;
   for (uint32_t i = first; i <= last; i++)
     work += !is_work(at(own, i), BF_PTX_WORK_MOVE) && !is_work(at(own, i), BF_PTX_WORK_NOTHING);
+  uint64_t most = gpu->unroll_instructions;
+  if (gpu->unroll_loading > most && is_loading(own, first, last))
+    most = gpu->unroll_loading;
   bool *test = at(own, last)->guard && work <= most && is_block(own, first, last)
                    ? find_test(own, first, last)
                    : NULL;
@@ -128,7 +162,7 @@ int bf_sim_control_find(const bf_sim_gpu *gpu, const bf_emu_kernel *kernel, bf_a
   for (uint32_t i = 0; i < own.count; i++) {
     uint32_t target = target_of(&own, i);
     if (target <= i)
-      mark_loop(&own, target, i, gpu->unroll_instructions);
+      mark_loop(&own, target, i, gpu);
     else if (target < own.count)
       mark_guard(&own, i, target, gpu->guard_instructions);
   }

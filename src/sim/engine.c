@@ -410,6 +410,8 @@ static void fill_turns(const bf_sim_gpu *gpu, uint64_t first, uint64_t cycles,
 
 static void add_counts(bf_sim_result *sum, const bf_sim_result *own) {
   sum->issued += own->issued;
+  for (unsigned i = 0; i < BF_SIM_ACTIVITIES; i++)
+    sum->activity[i] += own->activity[i];
   sum->turns += own->turns;
   for (unsigned i = 0; i < BF_SIM_STALLS; i++) {
     sum->stalls[i] += own->stalls[i];

@@ -197,6 +197,8 @@ static void add_result(bf_sim_result *to, const bf_sim_result *from) {
   to->cycles += from->cycles;
   to->seconds += from->seconds;
   to->issued += from->issued;
+  for (unsigned i = 0; i < BF_SIM_ACTIVITIES; i++)
+    to->activity[i] += from->activity[i];
   to->turns += from->turns;
   for (unsigned i = 0; i < BF_SIM_STALLS; i++)
     to->stalls[i] += from->stalls[i];

@@ -57,4 +57,11 @@ double bf_sim_ipc_per_sm(const bf_sim_launched *launched);
 /* Warps on a multiprocessor, on average, as a share of those it can hold. */
 double bf_sim_occupancy(const bf_sim_gpu *gpu, const bf_sim_launched *launched);
 
+/* ---- Lines of text (remarks.c) ---- */
+
+/* How good the conflict history was and what energy it took, where either is known. */
+void bf_sim_remarks_write(const bf_sim_gpu *gpu, const bf_sim_result *result, bf_text *text);
+/* What waits on what in the last launch, line by line, where it did not end. */
+void bf_sim_waits_write(const bf_sim_ledger *ledger, FILE *file);
+
 #endif

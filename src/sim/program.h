@@ -44,6 +44,7 @@ typedef struct bf_sim_op {
   bool is_memory;       /* of any kind; in gou13 a "memory warp" */
   bool is_shared;       /* names shared memory */
   bool is_ordered;      /* global atomics, volatile accesses: happen in the order of time */
+  bool keeps_order;     /* of them those that others of the warp must not pass */
   bool reads_clock;     /* stays where it is */
   bool may_free_others; /* barriers, exits: other warps may go on after it */
   bool awaits_copies;   /* cp.async.wait_all or wait_group: asynchronous copies must have come */

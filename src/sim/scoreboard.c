@@ -84,11 +84,13 @@ static void wake_due(bf_sim_sm *sm) {
 }
 
 /* When the registers that an instruction names are free; at least `earliest`. A load that must come
- * first is *loading; 0: none. */
+ * first is *loading; 0: none. Where instructions pass each other (lookahead), those that are
+ * written need not be free: the compiler gives results of rounds of a loop registers of their own.
+ */
 static uint64_t registers_ready(const scored *score, const bf_sim_op *op, uint64_t earliest,
                                 uint64_t *loading) {
   uint64_t ready = earliest;
-  unsigned count = (unsigned)op->sources + op->results;
+  unsigned count = score->passed ? op->sources : (unsigned)op->sources + op->results;
   *loading = 0;
   for (unsigned i = 0; i < count; i++) {
     uint64_t own = score->ready[op->source[i]];
@@ -109,7 +111,7 @@ static void forget_late(scored *score, uint64_t now) {
 }
 
 static bool ends_block(const bf_sim_op *op) {
-  return op->unit == BF_SIM_UNIT_BRANCH || op->unit == BF_SIM_UNIT_BARRIER || op->is_ordered ||
+  return op->unit == BF_SIM_UNIT_BRANCH || op->unit == BF_SIM_UNIT_BARRIER || op->keeps_order ||
          op->reads_clock || op->is_fence;
 }
 
@@ -120,7 +122,8 @@ static bool may_be_passed(const bf_sim_sm *sm, scored *score, const bf_sim_op *o
   if (sm->gpu->lookahead == 0 || loads || ends_block(op) || score->owed_count == OWED)
     return false;
   forget_late(score, sm->now);
-  return score->late_count + score->owed_instructions < sm->gpu->lookahead;
+  return score->late_count < sm->gpu->lookahead &&
+         score->late_count + score->owed_instructions < 2 * sm->gpu->lookahead;
 }
 
 /* Notes an instruction that is passed: its operands are there at cycle `ready`, and a load must
@@ -404,6 +407,20 @@ static uint64_t pass(const bf_sim_sm *sm, scored *score, const bf_sim_op *op, ui
   return operands > sm->now ? ready + (operands - sm->now) : ready;
 }
 
+static bf_sim_activity activity_of(const bf_sim_op *op) {
+  static const uint8_t kinds[BF_SIM_UNITS] = {[BF_SIM_UNIT_INT] = BF_SIM_ACTIVITY_INT,
+                                              [BF_SIM_UNIT_MUL] = BF_SIM_ACTIVITY_INT,
+                                              [BF_SIM_UNIT_FLOAT] = BF_SIM_ACTIVITY_FLOAT,
+                                              [BF_SIM_UNIT_DOUBLE] = BF_SIM_ACTIVITY_DOUBLE,
+                                              [BF_SIM_UNIT_SPECIAL] = BF_SIM_ACTIVITY_SPECIAL,
+                                              [BF_SIM_UNIT_CONVERT] = BF_SIM_ACTIVITY_SPECIAL,
+                                              [BF_SIM_UNIT_MATRIX] = BF_SIM_ACTIVITY_MATRIX,
+                                              [BF_SIM_UNIT_BRANCH] = BF_SIM_ACTIVITY_OTHER,
+                                              [BF_SIM_UNIT_BARRIER] = BF_SIM_ACTIVITY_OTHER,
+                                              [BF_SIM_UNIT_MEMORY] = BF_SIM_ACTIVITY_OTHER};
+  return kinds[op->unit];
+}
+
 /* The scheduler has issued an instruction: when its next turn is. */
 static void end_turn(bf_sim_sm *sm, issuer *its, unsigned slot, const bf_sim_op *op) {
   uint64_t turn = sm->now + sm->gpu->issue_cycles * op->slots;
@@ -450,6 +467,7 @@ static bool issue(bf_sim_sm *sm, unsigned scheduler, bf_sim_warp *warp) {
     ready = pass(sm, score, op, ready);
   set_results(score, op, ready);
   sm->count.issued++;
+  sm->count.activity[activity_of(op)] += op->slots;
   end_turn(sm, &own->scheduler[scheduler], warp->slot, op);
   if (sm->settings->watch && ready < LOADING_FROM) /* else when the data has come */
     bf_sim_tell(sm, warp, scheduler, instruction, sm->now, ready,

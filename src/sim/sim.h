@@ -16,6 +16,7 @@
  * addresses.c          addresses of global memory that do not depend on the host
  * l1.c, l2.c, dram.c   global memory (hierarchy.h), with cache.c, flight.c and calendar.h
  * wait.c               what warps wait for in a deadlock, in words
+ * energy.c             joules of a launch, from its activity
  * ledger.c             all launches of a program
  * timeline.c           single instructions as trace events
  * diagram.c            and as a picture of the pipeline, with diagram_svg.c
@@ -137,14 +138,26 @@ typedef struct bf_sim_wait {
 /* A line about it: "block 0, warp 1 waits at barrier 2 (line 13)". */
 void bf_sim_wait_explain(const bf_sim_wait *wait, bf_text *text);
 
+/* What instructions work on, for energy. */
+typedef enum bf_sim_activity {
+  BF_SIM_ACTIVITY_INT,
+  BF_SIM_ACTIVITY_FLOAT,
+  BF_SIM_ACTIVITY_DOUBLE,
+  BF_SIM_ACTIVITY_SPECIAL,
+  BF_SIM_ACTIVITY_MATRIX,
+  BF_SIM_ACTIVITY_OTHER, /* memory, branches, barriers: what issuing takes */
+  BF_SIM_ACTIVITIES
+} bf_sim_activity;
+
 typedef struct bf_sim_result {
   bf_arena arena;
   bf_emu_result emu; /* the fault, and instructions */
   uint64_t cycles;
-  double seconds;                 /* of the GPU */
-  uint64_t issued;                /* warp instructions that took an issue slot */
-  uint64_t turns;                 /* of schedulers, from the first block to the last cycle */
-  uint64_t stalls[BF_SIM_STALLS]; /* turns without issue, by reason */
+  double seconds;                       /* of the GPU */
+  uint64_t issued;                      /* warp instructions that took an issue slot */
+  uint64_t activity[BF_SIM_ACTIVITIES]; /* issue slots by kind; scoreboard pipeline only */
+  uint64_t turns;                       /* of schedulers, from the first block to the last cycle */
+  uint64_t stalls[BF_SIM_STALLS];       /* turns without issue, by reason */
   uint64_t blocks;
   unsigned sms; /* that had work */
   unsigned blocks_per_sm;
@@ -166,6 +179,19 @@ typedef struct bf_sim_result {
   unsigned warps_left, waits;
   bf_sim_wait *wait;
 } bf_sim_result;
+
+/* ---- Energy (energy.c) ---- */
+
+/* Joules of a launch by what they went to. */
+typedef struct bf_sim_energy {
+  double idle; /* leakage and clocks: static_watts over the time of the launch */
+  double issue, shared, l1, l2, dram;
+  double total;
+  double conflicts; /* of them in wavefronts that bank conflicts add, and in the time they take */
+} bf_sim_energy;
+
+/* From activity and the picojoules of the GPU's file. False: the file has none. */
+bool bf_sim_energy_find(const bf_sim_gpu *gpu, const bf_sim_result *result, bf_sim_energy *energy);
 
 /* ---- Running ---- */
 

@@ -100,10 +100,18 @@ static void set_conversion(const bf_sim_gpu *gpu, const bf_ptx_instruction *inst
     op->unit = BF_SIM_UNIT_INT;
 }
 
+static const char *const ordering[] = {"volatile", "relaxed", "acquire", "release",
+                                       "acq_rel",  "mmio",    NULL};
+
+/* Whether the compiler keeps others where they are before and behind such an access: it does not at
+ * atomics without further words. */
+static bool keeps_order(const bf_ptx_instruction *instruction) {
+  return bf_ptx_op_get(instruction->opcode)->access != BF_PTX_ATOMIC ||
+         has_any(instruction, ordering);
+}
+
 /* Accesses whose order between multiprocessors a program can see. */
 static bool is_ordered(const bf_ptx_instruction *instruction) {
-  static const char *const ordering[] = {"volatile", "relaxed", "acquire", "release",
-                                         "acq_rel",  "mmio",    NULL};
   bf_ptx_space space = instruction->space;
   if (space != BF_PTX_SPACE_GLOBAL && space != BF_PTX_SPACE_NONE)
     return false;
@@ -141,6 +149,7 @@ static void set_memory(const bf_sim_gpu *gpu, const bf_ptx_instruction *instruct
   op->is_memory = !is_parameter;
   op->is_shared = bf_ptx_access_space(instruction) == BF_PTX_SPACE_SHARED;
   op->is_ordered = is_ordered(instruction);
+  op->keeps_order = op->is_ordered && keeps_order(instruction);
   op->is_past_l1 = gpu->l1_marked && is_past_l1(instruction);
   set_copies(instruction, op);
   op->may_free_others = instruction->opcode == BF_PTX_OP_MBARRIER;

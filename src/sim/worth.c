@@ -1,0 +1,53 @@
+/* What a change is worth, from cycles simulated before and after it, and how sure that is. Errors
+ * of simulated gains grow with the gain, so the interval is a share (worth_share) of its logarithm
+ * and of a tenth besides. The share is the one that holds 80 of 100 measured gains of the pairs of
+ * the training sets (bankfold reproduce h200-launches). */
+#include "sim/worth.h"
+
+#include <math.h>
+#include <string.h>
+
+static const double besides = 0.1;
+
+double bf_sim_worth_score(double measured, double simulated) {
+  return fabs(log(measured / simulated)) / (besides + fabs(log(simulated)));
+}
+
+bf_sim_worth bf_sim_worth_find(const bf_sim_gpu *gpu, double before, double after) {
+  bf_sim_worth found = {.gain = after > 0 ? before / after : 1};
+  double half = gpu->worth_share * (besides + fabs(log(found.gain)));
+  found.low = found.gain * exp(-half);
+  found.high = found.gain * exp(half);
+  return found;
+}
+
+/* A line of the table. */
+static void write_line(const bf_sim_gpu *gpu, uint64_t before, uint64_t after, const char *name,
+                       bf_text *text) {
+  bf_sim_worth worth = bf_sim_worth_find(gpu, (double)before, (double)after);
+  bf_text_addf(text, "%12llu %12llu %8.3f", (unsigned long long)before, (unsigned long long)after,
+               worth.gain);
+  if (gpu->worth_share > 0)
+    bf_text_addf(text, "  %.3f to %.3f", worth.low, worth.high);
+  bf_text_addf(text, "  %s\n", name);
+}
+
+void bf_sim_worth_write(const bf_sim_ledger *before, const bf_sim_ledger *after, const char *change,
+                        bf_text *text) {
+  const bf_sim_gpu *gpu = before->settings.gpu;
+  uint64_t sum_before = 0, sum_after = 0;
+  size_t launches = before->launches < after->launches ? before->launches : after->launches;
+  bf_text_addf(text, "\nworth of hash %s%s\n%12s %12s %8s%s  %s\n", change,
+               gpu->worth_share > 0 ? ", with what 80 of 100 measured gains lie in" : "", "cycles",
+               "with it", "gain", gpu->worth_share > 0 ? "  80% interval  " : "", "kernel");
+  for (size_t i = 0; i < launches; i++) {
+    uint64_t own = before->launch[i].result.cycles, other = after->launch[i].result.cycles;
+    bool is_repeated = i > 0 && strcmp(before->launch[i].kernel, before->launch[i - 1].kernel) == 0;
+    if (!is_repeated)
+      write_line(gpu, own, other, before->launch[i].kernel, text);
+    sum_before += own;
+    sum_after += other;
+  }
+  if (launches > 1)
+    write_line(gpu, sum_before, sum_after, "all launches", text);
+}
