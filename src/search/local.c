@@ -13,7 +13,7 @@ static const uint64_t usual_budget = 100000000;
 static const unsigned usual_rounds = 400;
 
 /* The search beside the proofs ends when it has found nothing for so long. */
-static const double patience_seconds = 3;
+static const double patience_seconds = 10;
 
 typedef struct local {
   bf_exact *exact;
