@@ -65,8 +65,10 @@ static void suggest(bf_review *review) {
   for (size_t i = 0; i < review->arrays; i++) {
     bf_suggestions *to = &review->array[i].suggestions;
     bf_suggestion swizzle = {.exists = true, .map = {.terms = 1}};
-    swizzle.map.element_bytes = review->array[i].shared.element_bytes;
-    swizzle.map.term[0] = (bf_hash_term){.shift = 5, .mask = 31};
+    unsigned bytes = review->array[i].shared.element_bytes;
+    unsigned together = bytes && bytes < 16 ? 16 / bytes : 1; /* elements of the widest access */
+    swizzle.map.element_bytes = bytes;
+    swizzle.map.term[0] = (bf_hash_term){.shift = 5, .mask = 31 & ~(together - 1)};
     to->conflicts = 1;
     to->of[BF_SUGGEST_SWIZZLE] = swizzle;
   }
