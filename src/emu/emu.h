@@ -361,6 +361,7 @@ typedef struct bf_profile_row {
   bool estimated;
   uint64_t failed;        /* accesses that the machine cannot make, not counted above */
   bf_access worst_access; /* one that cost so much; with worst > 0 */
+  uint64_t worst_block;   /* whose it is: the first of those that have one */
   bf_operand_sum operand[BF_OPERANDS];
 } bf_profile_row;
 

@@ -125,6 +125,7 @@ static uint64_t weigh(bf_profile *profile, const bf_emu_event *event, const bf_c
 /* Keeps an access as the worst so far. */
 static void keep_worst(bf_profile_row *row, const bf_emu_event *event, uint32_t wavefronts) {
   row->worst = wavefronts;
+  row->worst_block = event->block;
   row->op = event->op;
   row->width_bytes = event->width_bytes;
   row->worst_access = (bf_access){
@@ -167,7 +168,7 @@ static void count_access(void *context, const bf_emu_event *event) {
   row->conflicts += times * count.conflicts;
   row->estimated |= count.estimated;
   uint32_t wavefronts = (uint32_t)bf_count_wavefronts(&count);
-  if (wavefronts > row->worst)
+  if (wavefronts > row->worst || (wavefronts == row->worst && event->block < row->worst_block))
     keep_worst(row, event, wavefronts);
   if (profile->kept)
     bf_kept_add(profile->kept, event, cost.pattern, times);
@@ -326,8 +327,11 @@ bf_profile_row bf_profile_sum(const bf_profile_row *row, unsigned sites, unsigne
     total.estimated |= row->estimated;
     for (unsigned j = 0; j < BF_OPERANDS; j++)
       bf_operand_add(&total.operand[j], &row->operand[j]);
-    if (row->worst > total.worst) {
+    /* Which thread of the host had which blocks must not be seen. */
+    if (row->worst > total.worst ||
+        (row->worst && row->worst == total.worst && row->worst_block < total.worst_block)) {
       total.worst = row->worst;
+      total.worst_block = row->worst_block;
       total.op = row->op;
       total.width_bytes = row->width_bytes;
       total.worst_access = row->worst_access;
