@@ -83,6 +83,8 @@ bool bf_source_function_lines(const bf_source *source, const bf_source_array *ar
  * it is not known. */
 bool bf_source_value(const bf_source *source, const bf_source_array *array, const char *readable,
                      size_t first, size_t end, uint64_t *value);
+/* Where argument number index stands in a name as C++ has it, reduce<int, 64>; NULL: nowhere. */
+const char *bf_source_template_argument(const char *readable, unsigned index);
 /* The same outside of kernels: also of variables that are never changed, and of the sides of a dim3
  * (block.x). */
 bool bf_source_host_value(const bf_source *source, size_t first, size_t end, uint64_t *value);

@@ -89,16 +89,7 @@ static bool find_definition(const bf_source *source, const char *name,
 
 /* Argument number index of reduce<int, 64>. */
 static bool copy_argument(const char *readable, unsigned index, char type[BF_SOURCE_MOST_NAME]) {
-  const char *at = readable ? strchr(readable, '<') : NULL;
-  int depth = 0;
-  for (at = at ? at + 1 : NULL; at && *at && index > 0; at++) {
-    depth += (*at == '<' || *at == '(') - (*at == '>' || *at == ')');
-    if (depth < 0)
-      return false;
-    index -= *at == ',' && depth == 0;
-  }
-  while (at && *at == ' ')
-    at++;
+  const char *at = bf_source_template_argument(readable, index);
   snprintf(type, BF_SOURCE_MOST_NAME, "%.*s", at ? (int)strcspn(at, ",>") : 0, at ? at : "");
   return type[0] != 0;
 }

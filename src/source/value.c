@@ -282,18 +282,23 @@ static bool read_side(const reading *r, size_t name, uint64_t *value) {
 
 /* ---- Template arguments ---- */
 
-/* Argument number index of reduce<int, 64>, if it is a number. */
-static bool template_argument(const char *readable, unsigned index, uint64_t *value) {
+const char *bf_source_template_argument(const char *readable, unsigned index) {
   const char *at = readable ? strchr(readable, '<') : NULL;
   int depth = 0;
   for (at = at ? at + 1 : NULL; at && *at && index > 0; at++) {
     depth += (*at == '<' || *at == '(') - (*at == '>' || *at == ')');
     if (depth < 0)
-      return false;
+      return NULL;
     index -= *at == ',' && depth == 0;
   }
   while (at && *at == ' ')
     at++;
+  return at;
+}
+
+/* The same, if it is a number. */
+static bool template_argument(const char *readable, unsigned index, uint64_t *value) {
+  const char *at = bf_source_template_argument(readable, index);
   return at && isdigit((unsigned char)*at) && bf_parse_number(&at, value);
 }
 
