@@ -65,7 +65,7 @@ typedef struct engine {
   double *start;     /* by multiprocessor: cycle from which on a further block can start */
   double grid_start; /* the same for the chip, for blocks that take the places of others */
   unsigned *paused;  /* heap of multiprocessors */
-  bool is_over, failed, was_interrupted, timed_out;
+  bool is_over, failed, was_interrupted, timed_out, is_excerpt;
   /* Threads. */
   unsigned shares;
   share *share;
@@ -111,6 +111,22 @@ static int by_cycle(const void *a, const void *b) {
   return (x->sm > y->sm) - (x->sm < y->sm);
 }
 
+/* Notes when blocks have ended, where the first ones may be enough; the others do not begin then.
+ */
+static void note_ends(engine *own, unsigned count) {
+  bf_sim_excerpt *excerpt = own->settings->excerpt;
+  uint64_t wave = excerpt->wave, done = own->blocks_done + count;
+  for (unsigned i = 0; i < count; i++)
+    excerpt->ended[own->blocks_done + i] = own->ended[i].cycle;
+  bool is_new = done / wave > own->blocks_done / wave;
+  if (!is_new || own->is_excerpt ||
+      !excerpt->is_enough(excerpt->context, excerpt->ended, done / wave))
+    return;
+  uint64_t left = (own->blocks - own->next_block) / wave; /* waves that need not begin */
+  own->is_excerpt = true;
+  own->blocks -= left * wave;
+}
+
 /* Replaces the blocks that have ended in this span, in the order of cycles. */
 static void replace_blocks(engine *own) {
   unsigned count = 0;
@@ -121,6 +137,8 @@ static void replace_blocks(engine *own) {
     sm->ended_count = 0;
   }
   qsort(own->ended, count, sizeof *own->ended, by_cycle);
+  if (own->settings->excerpt)
+    note_ends(own, count);
   own->blocks_done += count;
   for (unsigned i = 0; i < count; i++) {
     if (own->ended[i].cycle > own->last_end)
@@ -472,6 +490,8 @@ static int collect(engine *own, bf_sim_result *result, bf_diagnostic *diagnostic
   result->cycles = own->last_end;
   result->seconds = (double)result->cycles / (own->settings->gpu->clock_mhz * 1e6);
   result->blocks = own->blocks;
+  if (own->settings->excerpt)
+    own->settings->excerpt->simulated = own->blocks;
   result->sms = own->sms;
   for (unsigned i = 0; i < own->sms; i++) {
     fill_turns(own->settings->gpu, first_cycle(own->settings->gpu, own->sms), result->cycles,
