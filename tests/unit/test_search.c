@@ -355,8 +355,7 @@ static void each_proof_alone_agrees(void **state) {
                                                     .granule_bytes = granule});
     assert_true(solution.proven);
     for (proof by = 0; by < PROOFS; by++)
-      for (unsigned targets = 0; targets < 2; targets++)
-        assert_int_equal(prove_alone(&problem, row, by, targets), solution.conflicts_after);
+      assert_int_equal(prove_alone(&problem, row, by, round % 3 == 1), solution.conflicts_after);
     bf_solution_clear(&solution);
     bf_problem_free(&problem);
     bf_workload_free(workload);
