@@ -324,6 +324,8 @@ int bf_patch_add(bf_patch *patch, bf_patch_array *array, char problem[200],
   bf_source_use *use;
   size_t uses, before = patch->edits;
   BF_TRY(bf_source_uses(patch->source, array->declared, &use, &uses, problem, diagnostic));
+  if (array->is_tentative)
+    problem[0] = 0;
   const char *reason = obstacle(array);
   if (reason)
     snprintf(problem, 200, "%s", reason);

@@ -27,6 +27,7 @@ typedef struct bf_patch_array {
   const bf_suggestion *suggestion;
   const char *macro; /* name to use where the map is not direct */
   bool is_called;    /* by a function of that name: a subscript must not be computed twice */
+  bool is_tentative; /* rows grow, and pointers to elements are left as they are */
 } bf_patch_array;
 
 /* Adds the edits for an array. Where one cannot be made with certainty none is, and problem says

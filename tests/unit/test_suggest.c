@@ -241,7 +241,7 @@ static void assert_patch(const char *text, const bf_index_map *map, bf_shared_ar
   shared->name = list[0].name;
   bf_suggestion suggestion = {.exists = true, .map = *map};
   bf_patch patch = {.source = source};
-  bf_patch_array array = {&list[0], shared, &suggestion, "BF_S", false};
+  bf_patch_array array = {&list[0], shared, &suggestion, "BF_S", false, false};
   assert_int_equal(bf_patch_add(&patch, &array, found, &diagnostic), BF_OK);
   assert_string_equal(found, problem);
   bf_patch_write_source(&patch, &result);
