@@ -75,6 +75,10 @@ static void write_speed(const cli_launch_table *costs, bf_text *text) {
   bf_text_addf(text, "%-*s %12llu  ", LABEL, "cycles", (number)result->cycles);
   cli_write_time(result->seconds, text);
   bf_text_addf(text, " at %.0f MHz\n", costs->gpu->clock_mhz);
+  if (result->cycles_high)
+    bf_text_addf(text, "%-*s %12llu  blocks of %llu; 95%% interval of cycles %llu to %llu\n", LABEL,
+                 "simulated", (number)result->simulated_blocks, (number)result->blocks,
+                 (number)result->cycles_low, (number)result->cycles_high);
   bf_text_addf(text, "%-*s %12llu  %.2f a cycle on each of %u SM%s\n", LABEL, "instructions",
                (number)result->issued, bf_sim_ipc_per_sm(total), result->sms,
                result->sms == 1 ? "" : "s");
@@ -242,6 +246,11 @@ static void write_stalls_json(const bf_sim_result *result, bf_json *json) {
 static void write_cost_json(const bf_sim_gpu *gpu, const bf_sim_launched *launched, bf_json *json) {
   const bf_sim_result *result = &launched->result;
   bf_json_number(json, "cycles", result->cycles);
+  if (result->cycles_high) {
+    bf_json_number(json, "cycles_low", result->cycles_low);
+    bf_json_number(json, "cycles_high", result->cycles_high);
+    bf_json_number(json, "simulated_blocks", result->simulated_blocks);
+  }
   bf_json_real(json, "seconds", result->seconds);
   bf_json_number(json, "instructions", result->issued);
   bf_json_real(json, "ipc_per_sm", bf_sim_ipc_per_sm(launched));
