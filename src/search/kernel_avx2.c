@@ -44,8 +44,10 @@ static inline uint64_t s_total(sum total) {
 }
 
 #define KERNEL(name) avx2_##name
+#include "search/fold_body.h"
 #include "search/kernel_body.h"
 #include "search/pencil_body.h"
 
-const bf_kernel bf_kernel_avx2 = {"avx2",     avx2_cost,   avx2_split,  avx2_passes,
-                                  avx2_bound, avx2_pencil, avx2_planes, avx2_ends};
+const bf_kernel bf_kernel_avx2 = {"avx2",     avx2_cost,       avx2_split,  avx2_passes,
+                                  avx2_bound, avx2_pencil,     avx2_planes, avx2_ends,
+                                  avx2_fold,  avx2_fold_planes};

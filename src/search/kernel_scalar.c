@@ -22,8 +22,10 @@ static inline sum s_add(sum total, vec weight, vec value) { return total + (sum)
 static inline uint64_t s_total(sum total) { return total; }
 
 #define KERNEL(name) scalar_##name
+#include "search/fold_body.h"
 #include "search/kernel_body.h"
 #include "search/pencil_body.h"
 
-const bf_kernel bf_kernel_scalar = {"scalar",     scalar_cost,   scalar_split,  scalar_passes,
-                                    scalar_bound, scalar_pencil, scalar_planes, scalar_ends};
+const bf_kernel bf_kernel_scalar = {"scalar",     scalar_cost,       scalar_split,  scalar_passes,
+                                    scalar_bound, scalar_pencil,     scalar_planes, scalar_ends,
+                                    scalar_fold,  scalar_fold_planes};

@@ -625,6 +625,10 @@ static void costs(void **state) {
        "shl.b32 %r2, %r0, 1;\nand.b32 %r3, %r0, 3;\nsub.u32 %r4, %r2, %r3;\nshl.b32 %r5, %r4, 2;\n"
        "ld.shared.u32 %r1, [%r5];\nld.shared.u32 %r1, [%r5+16];\n",
        3 + 1},
+      {"bits that are put in leave zeros beside them", "fixed",
+       "and.b32 %r2, %r0, 1;\nbfi.b32 %r3, %r0, %r2, 3, 29;\nshl.b32 %r5, %r3, 2;\n"
+       "ld.shared.u32 %r1, [%r5];\nld.shared.u32 %r1, [%r5+16];\n",
+       3 + 1},
       {"where the index is one", "fixed",
        "and.b32 %r3, %r1, 3;\nshl.b32 %r2, %r0, 1;\nsub.u32 %r4, %r2, %r3;\nshl.b32 %r5, %r4, 2;\n"
        "ld.shared.u32 %r1, [%r5];\nld.shared.u32 %r1, [%r5+16];\n",
