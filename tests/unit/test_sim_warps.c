@@ -201,6 +201,7 @@ static void occupancy(void **state) {
       {"shared_bytes_per_sm=49152 blocks_per_sm=64", 32, 3, "shared memory"},
       {"shared_bytes_per_sm=49151 blocks_per_sm=64", 32, 2, "shared memory"},
       {"shared_bytes_per_sm=49152 shared_granule=3072", 32, 2, "shared memory"},
+      {"shared_bytes_per_sm=49152 shared_block_bytes=16 blocks_per_sm=64", 32, 2, "shared memory"},
       /* A granule of registers for each warp. */
       {"registers_per_thread=16 registers_per_sm=2048 register_granule=512", 64, 2, "registers"},
       {"registers_per_thread=16 registers_per_sm=2048 register_granule=1024", 64, 1, "registers"},
