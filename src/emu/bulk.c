@@ -24,6 +24,7 @@ typedef struct bulk {
   bf_emu_reduce reduce;
   bool is_tensor, is_im2col;
   bool into_own; /* .shared::cta: the block's own memory */
+  bool is_pair;  /* .cta_group::2: the mbarrier may be in the other block of the pair */
   unsigned rank, offsets;
   uint32_t at[BF_TENSOR_DIMENSIONS], offset[3];
 } bulk;
@@ -50,7 +51,8 @@ static uint8_t *reach_global(bf_emu_warp *warp, const bf_emu_op *op, unsigned la
 }
 
 /* Sends a job to the mbarrier of the lane: in the block that its destination is in, or, where it is
- * multicast, in every block of the mask, at the same offsets. */
+ * multicast, in every block of the mask, at the same offsets. Of pairs, mbarriers are in those
+ * blocks whose rank is as odd as that of the block which the mbarrier is in. */
 static bool send(bf_emu_warp *warp, const bf_emu_op *op, unsigned lane, bf_emu_job *job) {
   const bulk *what = op->detail;
   bf_emu_block *target, *owner;
@@ -62,10 +64,11 @@ static bool send(bf_emu_warp *warp, const bf_emu_op *op, unsigned lane, bf_emu_j
       !bf_emu_cluster_reach(warp, op, lane, address_of(warp, &what->barrier, lane), 8, 8, true,
                             &owner, &barrier))
     return false;
-  if (owner != target || (what->into_own && target != warp->block))
+  bool is_near = owner == target || (what->is_pair && (owner->rank ^ target->rank) == 1);
+  if (!is_near || (what->into_own && target != warp->block))
     return fail(warp, op, BF_EMU_BAD_INSTRUCTION, lane,
-                owner != target ? "the mbarrier is in another block than the destination"
-                                : ".shared::cta with an address of another block");
+                !is_near ? "the mbarrier is in another block than the destination"
+                         : ".shared::cta with an address of another block");
   job->barrier = (uint32_t)barrier;
   job->counted_bytes = job->bytes;
   job->into_offset = (uint32_t)offset;
@@ -83,12 +86,18 @@ static bool send(bf_emu_warp *warp, const bf_emu_op *op, unsigned lane, bf_emu_j
     if (!(mask >> rank & 1))
       continue;
     bf_emu_block *each = warp->block->cluster ? warp->block->cluster->block[rank] : warp->block;
-    if (each->has_ended)
+    unsigned told = what->is_pair ? (rank & ~1u) | (owner->rank & 1u) : rank;
+    if (told >= blocks)
+      return bf_emu_fail(warp, op, BF_EMU_BAD_INSTRUCTION, lane,
+                         "block %u of the cluster has no other block of a pair", rank) != NULL;
+    bf_emu_block *keeper = told == rank ? each : warp->block->cluster->block[told];
+    if (each->has_ended || keeper->has_ended)
       return bf_emu_fail(warp, op, BF_EMU_OUT_OF_BOUNDS, lane,
-                         "copy to block %u of the cluster, which has ended", rank) != NULL;
+                         "copy to block %u of the cluster, which has ended",
+                         each->has_ended ? rank : told) != NULL;
     job->into = each;
     job->to = each->shared + offset;
-    if (!bf_emu_job_signal(warp, op, each, job))
+    if (!bf_emu_job_signal(warp, op, keeper, job))
       return false;
     bf_proxy_copy_begins(warp, op, lane, each, offset, job->bytes, true);
   }
@@ -465,8 +474,6 @@ static void bind_rest(bf_emu_decoder *decoder, const bf_ptx_instruction *instruc
 
 /* Forms that only later GPUs have. */
 static const char *newer_form(const bf_ptx_instruction *instruction) {
-  if (find_prefix(instruction, "cta_group"))
-    return "pairs of blocks, which sm_100 has";
   if (find_prefix(instruction, "tile::") || find_prefix(instruction, "im2col::"))
     return "gather4, scatter4 and im2col::w, which sm_100 has";
   if (bf_ptx_has(instruction, "ignore_oob"))
@@ -477,6 +484,7 @@ static const char *newer_form(const bf_ptx_instruction *instruction) {
 static bool select_tensor(bf_emu_decoder *decoder, const bf_ptx_instruction *instruction,
                           bulk *what) {
   const bf_ptx_operand *operand = instruction->operand;
+  what->is_pair = bf_ptx_has(instruction, "cta_group::2");
   what->is_im2col = find_prefix(instruction, "im2col") != NULL;
   for (unsigned i = 0; i < instruction->modifiers; i++)
     if (strlen(instruction->modifier[i]) == 2 && instruction->modifier[i][1] == 'd')

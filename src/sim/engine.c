@@ -1,7 +1,9 @@
 /* Time. Multiprocessors run for a span of cycles by themselves; then what they asked of global
  * memory is put in order and served, and blocks that have ended are replaced. A span is no longer
- * than the way back from the second-level cache and than the launch of a block, so nothing that
- * happens in a span can depend on what another multiprocessor did in the same span - with one
+ * than the way to the second-level cache and back and than the launch of a block, so nothing that
+ * happens in a span can depend on what another multiprocessor did in the same span. Before it,
+ * global memory is served up to return_cycles before its end: what is sent in the span reaches the
+ * second-level cache later, and what happens there later is answered behind the span. There is one
  * exception: global atomics and volatile accesses. A multiprocessor that comes to one of them
  * pauses; when all have run or paused, those that paused go on one after the other, always the one
  * whose cycle is the earliest (and of equals the one with the lowest number), each until it comes
@@ -12,6 +14,7 @@
  * accesses see them in the order in which the host happens to execute them.) */
 #include "sim/sm.h"
 
+#include <assert.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -62,7 +65,7 @@ typedef struct engine {
   double *start;     /* by multiprocessor: cycle from which on a further block can start */
   double grid_start; /* the same for the chip, for blocks that take the places of others */
   unsigned *paused;  /* heap of multiprocessors */
-  bool is_over, failed, was_interrupted, timed_out;
+  bool is_over, failed, was_interrupted, timed_out, is_excerpt;
   /* Threads. */
   unsigned shares;
   share *share;
@@ -108,6 +111,22 @@ static int by_cycle(const void *a, const void *b) {
   return (x->sm > y->sm) - (x->sm < y->sm);
 }
 
+/* Notes when blocks have ended, where the first ones may be enough; the others do not begin then.
+ */
+static void note_ends(engine *own, unsigned count) {
+  bf_sim_excerpt *excerpt = own->settings->excerpt;
+  uint64_t wave = excerpt->wave, done = own->blocks_done + count;
+  for (unsigned i = 0; i < count; i++)
+    excerpt->ended[own->blocks_done + i] = own->ended[i].cycle;
+  bool is_new = done / wave > own->blocks_done / wave;
+  if (!is_new || own->is_excerpt ||
+      !excerpt->is_enough(excerpt->context, excerpt->ended, done / wave))
+    return;
+  uint64_t left = (own->blocks - own->next_block) / wave; /* waves that need not begin */
+  own->is_excerpt = true;
+  own->blocks -= left * wave;
+}
+
 /* Replaces the blocks that have ended in this span, in the order of cycles. */
 static void replace_blocks(engine *own) {
   unsigned count = 0;
@@ -118,6 +137,8 @@ static void replace_blocks(engine *own) {
     sm->ended_count = 0;
   }
   qsort(own->ended, count, sizeof *own->ended, by_cycle);
+  if (own->settings->excerpt)
+    note_ends(own, count);
   own->blocks_done += count;
   for (unsigned i = 0; i < count; i++) {
     if (own->ended[i].cycle > own->last_end)
@@ -130,7 +151,7 @@ static void replace_blocks(engine *own) {
 /* ---- Spans ---- */
 
 static bool has_work(const bf_sim_sm *sm) {
-  return sm->warps_alive || sm->begins || sm->answer_count;
+  return sm->warps_alive || sm->begins || sm->answer_count || sm->answers_behind;
 }
 
 /* Whether multiprocessor a goes on before b. */
@@ -175,21 +196,29 @@ static void run_paused(engine *own) {
 
 static void take_answer(void *context, const bf_sim_request *request, uint64_t cycle) {
   engine *own = context;
+  assert(cycle >= own->until);
   if (cycle > own->last_answer)
     own->last_answer = cycle;
   if (!bf_sim_sm_answer(&own->sm[request->sm], request, cycle))
     own->failed = true;
 }
 
-/* Serves global memory. */
-static void serve(engine *own) {
+/* Hands over what multiprocessors ask of global memory. */
+static void send(engine *own) {
   for (unsigned i = 0; i < own->sms; i++) {
     bf_sim_sm *sm = &own->sm[i];
     for (size_t k = 0; k < sm->outbox_count; k++)
       own->failed |= bf_sim_memory_add(own->memory, &sm->outbox[k]) != BF_OK;
     sm->outbox_count = 0;
   }
-  own->failed |= bf_sim_memory_advance(own->memory, own->until, take_answer, own) != BF_OK;
+}
+
+/* Begins the span that ends at `until`: serves global memory as far as answers reach into it. */
+static void begin_span(engine *own, uint64_t until) {
+  uint64_t back = own->settings->gpu->return_cycles;
+  uint64_t served = until > back ? until - back : 0;
+  own->failed |= bf_sim_memory_advance(own->memory, served, take_answer, own) != BF_OK;
+  own->until = until;
 }
 
 /* The first cycle from which on anything can happen; UINT64_MAX: nothing ever will. */
@@ -208,10 +237,10 @@ static uint64_t next_cycle(const engine *own) {
 
 /* Lets global memory finish: a launch ends when all its stores have happened. */
 static void finish_memory(engine *own) {
-  uint64_t next;
+  uint64_t next, until = own->until;
   while (!own->failed && (next = bf_sim_memory_next(own->memory)) != UINT64_MAX) {
-    own->until = next > own->until ? next + own->span : own->until + own->span;
-    own->failed |= bf_sim_memory_advance(own->memory, own->until, take_answer, own) != BF_OK;
+    until = (next > until ? next : until) + own->span;
+    own->failed |= bf_sim_memory_advance(own->memory, until, take_answer, own) != BF_OK;
   }
   if (own->last_answer > own->last_end)
     own->last_end = own->last_answer;
@@ -231,7 +260,7 @@ static void end_span(engine *own) {
     own->is_over |= own->sm[i].is_stopped;
     own->failed |= own->sm[i].failed;
   }
-  serve(own);
+  send(own);
   replace_blocks(own);
   if (++own->spans % REPORT_SPANS == 0)
     report(own);
@@ -249,7 +278,7 @@ static void end_span(engine *own) {
   }
   /* Spans begin at multiples of their length, so that skipping does not move them. */
   uint64_t start = next > own->until ? next : own->until;
-  own->until = (start / own->span + 1) * own->span;
+  begin_span(own, (start / own->span + 1) * own->span);
 }
 
 /* ---- Threads ---- */
@@ -461,6 +490,8 @@ static int collect(engine *own, bf_sim_result *result, bf_diagnostic *diagnostic
   result->cycles = own->last_end;
   result->seconds = (double)result->cycles / (own->settings->gpu->clock_mhz * 1e6);
   result->blocks = own->blocks;
+  if (own->settings->excerpt)
+    own->settings->excerpt->simulated = own->blocks;
   result->sms = own->sms;
   for (unsigned i = 0; i < own->sms; i++) {
     fill_turns(own->settings->gpu, first_cycle(own->settings->gpu, own->sms), result->cycles,
@@ -513,9 +544,9 @@ static int open_engine(engine *own, bf_emu *emu, const bf_emu_launch *launch, bf
                    "kernel '%s': a cooperative launch of %llu blocks does not fit on %s at once",
                    bf_emu_kernel_name(launch->kernel), (unsigned long long)own->blocks, gpu->name);
   own->sms = gpu->sms < own->blocks ? (unsigned)gpu->sms : (unsigned)own->blocks;
-  own->span =
-      gpu->return_cycles < gpu->block_launch_cycles ? gpu->return_cycles : gpu->block_launch_cycles;
-  own->until = (first_cycle(gpu, own->sms) / own->span + 1) * own->span;
+  own->span = gpu->request_cycles + gpu->return_cycles;
+  if (gpu->block_launch_cycles < own->span)
+    own->span = gpu->block_launch_cycles;
   own->sm = calloc(own->sms, sizeof *own->sm);
   own->ended = calloc((size_t)own->sms * result->blocks_per_sm, sizeof *own->ended);
   own->paused = calloc(own->sms, sizeof *own->paused);
@@ -559,6 +590,7 @@ int bf_sim_run(const bf_sim_settings *settings, bf_emu *emu, const bf_emu_launch
     if (settings->watch)
       workers = 1;
     give_first_blocks(&own, result->blocks_per_sm);
+    begin_span(&own, (first_cycle(settings->gpu, own.sms) / own.span + 1) * own.span);
     error = run_all(&own, workers < own.sms ? workers : own.sms, diagnostic);
   }
   if (!error)

@@ -8,6 +8,11 @@
 #include <cuda.h>
 #include <cuda_runtime.h>
 
+/* How much larger than for the tests sizes are, where times are compared. */
+#ifndef SCALE
+#define SCALE 1
+#endif
+
 static __device__ __forceinline__ uint32_t shared_address(const void *p) {
   return (uint32_t)__cvta_generic_to_shared(p);
 }

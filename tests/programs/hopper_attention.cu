@@ -8,7 +8,7 @@
 #include <cuda_fp16.h>
 #include <vector>
 
-enum { HEADS = 2, LENGTH = 256, ROOM_BYTES = 5 * TILE_BYTES + 1024 };
+enum { HEADS = 2 * SCALE, LENGTH = 256 * SCALE, ROOM_BYTES = 5 * TILE_BYTES + 1024 };
 
 static __device__ __forceinline__ void load_pair(uint8_t *to, const CUtensorMap *k, const CUtensorMap *v, int row,
                                                  uint64_t *barrier) {
@@ -114,7 +114,7 @@ int main() {
   CHECK(cudaMemcpy(out.data(), at_out, COUNT * 4, cudaMemcpyDeviceToHost));
   double worst = 0;
   for (int head = 0; head < HEADS; head++)
-    for (int row = head * LENGTH; row < (head + 1) * LENGTH; row++) {
+    for (int row = head * LENGTH; row < (head + 1) * LENGTH; row += SCALE) {
       double total = 0, sum[TILE] = {};
       for (int key = head * LENGTH; key < (head + 1) * LENGTH; key++) {
         double score = 0;

@@ -2,7 +2,7 @@
 // flags: -gencode arch=compute_90a,code=sm_90a -gencode arch=compute_90a,code=compute_90a
 #include "hopper.h"
 
-enum { STAGES = 4, TILE = 256, TILES = 37 };
+enum { STAGES = 4, TILE = 256, TILES = 37 * SCALE };
 
 /* Each tile of 256 integers is loaded, changed and stored by a producer warp and three others. */
 __global__ void ring(const int *from, int *to, int tiles) {

@@ -140,7 +140,7 @@ static cudaError_t launch(void (*kernel)(P...), dim3 grid, dim3 block, dim3 clus
 
 int main() {
   uint32_t *device, *source;
-  static uint32_t host[16384];
+  static uint32_t host[16384 * SCALE];
   CHECK(cudaMalloc(&device, sizeof host));
   CHECK(cudaMalloc(&source, sizeof host));
   CHECK(launch(registers, dim3(4, 4), dim3(32), dim3(2, 4), device));
@@ -170,7 +170,7 @@ int main() {
     word = next_random(&state);
   CHECK(cudaMemcpy(source, host, sizeof host, cudaMemcpyHostToDevice));
   CHECK(cudaMemset(device, 0, 1024));
-  histogram<<<8, 128>>>(source, 16384, device);
+  histogram<<<8 * SCALE, 128>>>(source, 16384 * SCALE, device);
   CHECK(cudaDeviceSynchronize());
   uint32_t bins[256], wrong = 0;
   CHECK(cudaMemcpy(bins, device, sizeof bins, cudaMemcpyDeviceToHost));

@@ -6,7 +6,7 @@
 #include <cuda_fp16.h>
 #include <vector>
 
-enum { IMAGES = 2, SIDE = 16, CHANNELS = TILE, FILTERS = TILE, PIXELS = IMAGES * SIDE * SIDE, ROOM_BYTES = 4 * TILE_BYTES + 1024 };
+enum { IMAGES = 2 * SCALE, SIDE = 16, CHANNELS = TILE, FILTERS = TILE, PIXELS = IMAGES * SIDE * SIDE, ROOM_BYTES = 4 * TILE_BYTES + 1024 };
 
 static __device__ __forceinline__ void load_pixels(uint8_t *to, const CUtensorMap *map, int pixel, int x, int y,
                                                    uint64_t *barrier) {

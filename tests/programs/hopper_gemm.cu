@@ -180,7 +180,7 @@ template <class Product> static void run(const char *name, int m, int n, int k) 
   CHECK(cudaDeviceSynchronize());
   CHECK(cudaMemcpy(c.data(), dc, c.size() * 4, cudaMemcpyDeviceToHost));
   int wrong = 0;
-  for (int i = 0; i < m; i++)
+  for (int i = 0; i < m; i += SCALE)
     for (int j = 0; j < n; j++) {
       int sum = 0;
       for (int l = 0; l < k; l++)
@@ -194,9 +194,9 @@ template <class Product> static void run(const char *name, int m, int n, int k) 
 }
 
 int main() {
-  run<half_product>("f16", 256, 256, 640);
-  run<half_product>("f16", 200, 136, 72);
-  run<byte_product>("e4m3", 256, 128, 1024);
-  run<byte_product>("e4m3", 300, 160, 208);
+  run<half_product>("f16", 256 * SCALE, 256 * SCALE, 640 * SCALE);
+  run<half_product>("f16", 200 * SCALE, 136 * SCALE, 72 * SCALE);
+  run<byte_product>("e4m3", 256 * SCALE, 128 * SCALE, 1024 * SCALE);
+  run<byte_product>("e4m3", 300 * SCALE, 160 * SCALE, 208 * SCALE);
   return 0;
 }

@@ -8,7 +8,7 @@
 #include <cuda_fp16.h>
 #include <vector>
 
-enum { SIZE = 256, ACROSS = SIZE / TILE, TILES = ACROSS * ACROSS, STAGES = 4, BLOCKS = 3, STAGE_BYTES = 2 * TILE_BYTES };
+enum { SIZE = 256 * SCALE, ACROSS = SIZE / TILE, TILES = ACROSS * ACROSS, STAGES = 4, BLOCKS = 3 * SCALE * SCALE, STAGE_BYTES = 2 * TILE_BYTES };
 enum { ROOM_BYTES = STAGES * STAGE_BYTES + 1024 };
 
 /* Values modulo 5, so that products of products stay small. */

@@ -34,7 +34,7 @@ __global__ void transpose(const __grid_constant__ CUtensorMap from, const __grid
 }
 
 template <int SIDE, unsigned MASK> static void run(const char *name, CUtensorMapSwizzle swizzle) {
-  enum { WIDTH = 96, HEIGHT = 160 };
+  enum { WIDTH = 96 * SCALE, HEIGHT = 160 * SCALE };
   std::vector<float> from(WIDTH * HEIGHT), to(WIDTH * HEIGHT, -1.0f);
   for (size_t i = 0; i < from.size(); i++)
     from[i] = (float)i;
