@@ -210,7 +210,7 @@ static bool KERNEL(fold)(bf_fold *fold, unsigned t, uint64_t below) {
   bf_points alive = fold->allowed;
   sums.planes = 64 - (unsigned)__builtin_clzll(below | 1);
   sums.waits = false;
-  sums.over = (bf_points){0};
+  sums.waiting = sums.over = (bf_points){0};
   for (unsigned j = 0; j < sums.planes; j++)
     sums.total[j] = (bf_points){0};
   fold->cost = fold->units = 0;
