@@ -72,9 +72,11 @@ static int check_cluster(const rt_context *context, const rt_function *function,
   const char *mistake = cluster_mistake(function, grid, size);
   if (!mistake)
     return cudaSuccess;
-  rt_say(context, "%s: %ux%ux%u blocks in clusters of %ux%ux%u: %s",
-         bf_emu_kernel_name(function->kernel), grid.x, grid.y, grid.z, size.x, size.y, size.z,
-         mistake);
+  bf_text name = {0};
+  bf_ptx_readable_name(bf_emu_kernel_name(function->kernel), &name);
+  rt_say(context, "%s: %ux%ux%u blocks in clusters of %ux%ux%u: %s", name.data ? name.data : "?",
+         grid.x, grid.y, grid.z, size.x, size.y, size.z, mistake);
+  bf_text_free(&name);
   return cudaErrorInvalidClusterSize;
 }
 
