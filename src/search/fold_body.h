@@ -2,8 +2,6 @@
  * kernel_body.h; KERNEL(name) names the functions. */
 #include "search/fold.h"
 
-typedef uint8_t KERNEL(bytes) __attribute__((vector_size(16)));
-
 /* What moving by a number does to the low and high four bits of a byte, by its low three bits. */
 #define NIBBLES_LOW(t)                                                                             \
   {                                                                                                \
@@ -14,31 +12,30 @@ typedef uint8_t KERNEL(bytes) __attribute__((vector_size(16)));
 #define NIBBLE(t, x)                                                                               \
   (((x)&1 ? 1 << (0 ^ (t)) : 0) | ((x)&2 ? 1 << (1 ^ (t)) : 0) | ((x)&4 ? 1 << (2 ^ (t)) : 0) |    \
    ((x)&8 ? 1 << (3 ^ (t)) : 0))
-static const KERNEL(bytes)
-    KERNEL(moved)[8] = {NIBBLES_LOW(0), NIBBLES_LOW(1), NIBBLES_LOW(2), NIBBLES_LOW(3),
-                        NIBBLES_LOW(4), NIBBLES_LOW(5), NIBBLES_LOW(6), NIBBLES_LOW(7)};
+static const bf_bytes KERNEL(moved)[8] = {NIBBLES_LOW(0), NIBBLES_LOW(1), NIBBLES_LOW(2),
+                                          NIBBLES_LOW(3), NIBBLES_LOW(4), NIBBLES_LOW(5),
+                                          NIBBLES_LOW(6), NIBBLES_LOW(7)};
 #undef NIBBLE
 #undef NIBBLES_LOW
 
 /* The four low and the four high bits of each byte of a set, ready to be moved. */
 typedef struct KERNEL(parted) {
-  KERNEL(bytes) low, high;
+  bf_bytes low, high;
 } KERNEL(parted);
 
 static inline __attribute__((always_inline)) KERNEL(parted) KERNEL(part)(const bf_points *set) {
-  KERNEL(bytes) all = (KERNEL(bytes)) * set;
-  KERNEL(bytes) above = (KERNEL(bytes))(*set >> 4);
+  bf_bytes all = (bf_bytes)*set;
+  bf_bytes above = (bf_bytes)(*set >> 4);
   return (KERNEL(parted)){all & 15, above & 15};
 }
 
 /* Ors the set moved by x into *to. */
 static inline __attribute__((always_inline)) void KERNEL(or_moved)(const KERNEL(parted) * set,
                                                                    unsigned x, bf_points *to) {
-  const KERNEL(bytes) order = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
-  KERNEL(bytes)
-  moved = __builtin_shuffle(KERNEL(moved)[x & 7], set->low) |
-          __builtin_shuffle(KERNEL(moved)[(x & 7) ^ 4], set->high);
-  *to |= (bf_points)__builtin_shuffle(moved, order ^ (uint8_t)(x >> 3));
+  const bf_bytes order = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
+  bf_bytes moved =
+      v_bytes(KERNEL(moved)[x & 7], set->low) | v_bytes(KERNEL(moved)[(x & 7) ^ 4], set->high);
+  *to |= (bf_points)v_bytes(moved, order ^ (uint8_t)(x >> 3));
 }
 
 /* The points of a shape after folding: set[k] holds k words or more; returns the largest k. */
@@ -210,7 +207,7 @@ static bool KERNEL(fold)(bf_fold *fold, unsigned t, uint64_t below) {
   bf_points alive = fold->allowed;
   sums.planes = 64 - (unsigned)__builtin_clzll(below | 1);
   sums.waits = false;
-  sums.waiting = sums.over = (bf_points){0};
+  sums.over = sums.waiting = (bf_points){0};
   for (unsigned j = 0; j < sums.planes; j++)
     sums.total[j] = (bf_points){0};
   fold->cost = fold->units = 0;

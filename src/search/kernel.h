@@ -48,6 +48,7 @@ struct bf_pencil;
 struct bf_fold;
 /* A set of the points of fold.h. */
 typedef uint64_t bf_points __attribute__((vector_size(16)));
+typedef uint8_t bf_bytes __attribute__((vector_size(16)));
 typedef struct bf_kernel {
   const char *name;
   /* Cost of a full hash of m functionals. */

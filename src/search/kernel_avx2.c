@@ -43,6 +43,10 @@ static inline uint64_t s_total(sum total) {
   return (uint64_t)_mm_cvtsi128_si64(half) + (uint64_t)_mm_extract_epi64(half, 1);
 }
 
+static inline bf_bytes v_bytes(bf_bytes table, bf_bytes index) {
+  return (bf_bytes)_mm_shuffle_epi8((__m128i)table, (__m128i)index);
+}
+
 #define KERNEL(name) avx2_##name
 #include "search/fold_body.h"
 #include "search/kernel_body.h"

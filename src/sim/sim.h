@@ -196,6 +196,13 @@ typedef struct bf_sim_energy {
 
 /* From activity and the picojoules of the GPU's file. False: the file has none. */
 bool bf_sim_energy_find(const bf_sim_gpu *gpu, const bf_sim_result *result, bf_sim_energy *energy);
+/* Joules that shared accesses of a site or line, one of those of the launch, have of it: their
+ * wavefronts, and for conflicts their part of the time at rest (conflicts: all of that). */
+typedef struct bf_sim_site_energy {
+  double total, conflicts;
+} bf_sim_site_energy;
+bf_sim_site_energy bf_sim_energy_of_site(const bf_sim_gpu *gpu, const bf_sim_result *result,
+                                         const bf_sim_energy *energy, const bf_sim_site *site);
 
 /* ---- Running ---- */
 

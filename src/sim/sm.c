@@ -604,7 +604,7 @@ unsigned bf_sim_blocks_per_sm(const bf_sim_gpu *gpu, const bf_emu_launch *launch
   if (registers > gpu->registers_per_thread)
     registers = gpu->registers_per_thread;
   registers = round_up(registers * BF_EMU_LANES, gpu->register_granule) * warps;
-  uint64_t shared = needs->shared_bytes + launch->dynamic_shared_bytes;
+  uint64_t shared = needs->shared_bytes + launch->dynamic_shared_bytes + gpu->shared_block_bytes;
   struct {
     const char *name;
     uint64_t blocks;

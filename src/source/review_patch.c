@@ -126,12 +126,22 @@ bf_patch_array bf_review_change(const bf_review_array *array, const bf_suggestio
                           .is_tentative = array->is_tentative};
 }
 
-/* Whether rows of an array may grow although pointers lead to it, or lines that do not name it use
- * it: pointers that stay in a row, or go from row to row by its length, need no change. */
-static bool may_try(const bf_review *review, const bf_review_array *array) {
+/* Whether a change may be tried although lines that do not name an array use it, by references to
+ * elements; or, where rows grow, although pointers lead to it: those that stay in a row, or go from
+ * row to row by its length, need no change. */
+static int may_try(const bf_review *review, const bf_review_array *array, bool *is_good,
+                   bf_diagnostic *diagnostic) {
   const bf_source_array *declared = array->declared;
-  return review->can_verify && !array->is_unfit && declared->dimensions > 1 && !declared->is_open &&
-         array->patched.map.padded_by && bf_source_is_only_pointed_to(review->source, declared);
+  char problem[BF_REVIEW_MOST_REASON];
+  bf_source_use *use;
+  size_t uses;
+  *is_good = false;
+  if (!review->can_verify || array->is_unfit || declared->is_open)
+    return BF_OK;
+  BF_TRY(bf_source_uses(review->source, declared, &use, &uses, problem, diagnostic));
+  bool is_longer = declared->dimensions > 1 && array->patched.map.padded_by;
+  *is_good = !problem[0] || (is_longer && bf_source_is_only_pointed_to(review->source, declared));
+  return BF_OK;
 }
 
 /* Tries to change an array in one way: adds its edits, or says why there are none. */
@@ -146,7 +156,10 @@ static int try_change(bf_review *review, bf_review_array *array, const bf_sugges
     if (!array->problem[0])
       BF_TRY(bf_patch_add(&review->patch, &change, array->problem, diagnostic));
     array->is_patched = !array->problem[0];
-    if (array->is_patched || array->is_tentative || !may_try(review, array))
+    bool is_last = array->is_patched || array->is_tentative, is_good = false;
+    if (!is_last)
+      BF_TRY(may_try(review, array, &is_good, diagnostic));
+    if (!is_good)
       return BF_OK;
     array->is_tentative = true;
   }
