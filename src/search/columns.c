@@ -375,6 +375,24 @@ static void list_candidates(bf_columns *c, worker *root, bool choices) {
   }
 }
 
+/* Spaces whose first functionals are given, the last of them with that lead, and `left` more to
+ * come: one with a higher lead is free at all lower places but the leads before it. */
+static double spaces_above(const bf_columns *c, unsigned lead, unsigned left) {
+  double all = left == 0;
+  for (unsigned next = lead + 1; left && next + left <= c->d; next++)
+    all += (double)((uint32_t)1 << (next - (c->k - left))) * spaces_above(c, next, left - 1);
+  return all;
+}
+
+/* Every choice is a task, with as much work as there are spaces below it. */
+static void list_tasks(bf_columns *c) {
+  double work[BF_COLUMNS_MAX_DIMENSION + 1];
+  for (unsigned lead = 0; lead < c->d; lead++)
+    work[lead] = c->exact->row ? 1 : spaces_above(c, lead, c->k - 1);
+  for (uint32_t i = 0; i < c->choices; i++)
+    bf_rounds_add(&c->rounds, c->choice[i].bound, work[lead_of(c->candidate[c->choice[i].index])]);
+}
+
 static int prepare(bf_columns *c, bf_diagnostic *diagnostic) {
   size_t all = (size_t)1 << c->d;
   c->coordinates = c->exact->coordinates;
@@ -395,8 +413,7 @@ static int prepare(bf_columns *c, bf_diagnostic *diagnostic) {
       permute(c, choose_avoided(c->alive, c->candidate, c->d, c->k));
   }
   qsort(c->choice, c->choices, sizeof *c->choice, compare_choices);
-  for (uint32_t i = 0; i < c->choices; i++)
-    bf_rounds_add(&c->rounds, c->choice[i].bound, 1);
+  list_tasks(c);
   if (c->exact->row || c->k < 3 || c->d - (c->k - 2) > BF_PENCIL_MAX_WIDTH)
     return BF_OK;
   int error = bf_pencil_plan_make(c->exact->problem, &c->coordinates, c->exact->fixed, &c->planes,

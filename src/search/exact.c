@@ -77,7 +77,10 @@ static void choose_search(race *r) {
   if (spent < 1.5 || !r->columns || !r->folds || r->chosen)
     return;
   bf_rounds *columns = bf_columns_rounds(r->columns), *folds = bf_folds_rounds(r->folds);
-  bool folds_last = bf_rounds_left_seconds(folds) > bf_rounds_left_seconds(columns);
+  double of_columns = bf_rounds_left_seconds(columns), of_folds = bf_rounds_left_seconds(folds);
+  if (spent < 10 && (of_columns >= BF_ROUNDS_UNKNOWN || of_folds >= BF_ROUNDS_UNKNOWN))
+    return;
+  bool folds_last = of_folds > of_columns;
   atomic_store(folds_last ? &folds->abandoned : &columns->abandoned, true);
   r->chosen = true;
 }

@@ -40,7 +40,7 @@ double bf_rounds_left_seconds(const bf_rounds *rounds) {
   double spent = bf_seconds() - rounds->started, done = atomic_load(&rounds->finished_work);
   if (atomic_load(&rounds->round) > 0 || atomic_load(&rounds->again))
     return rounds->left_seconds;
-  return done > 0 ? spent * (rounds->work - done) / done : 1e30;
+  return done > 0 ? spent * (rounds->work - done) / done : BF_ROUNDS_UNKNOWN;
 }
 
 /* Whether the first round cannot end in time: seen once a second is over. */

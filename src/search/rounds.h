@@ -55,8 +55,8 @@ void bf_rounds_aim(bf_rounds *rounds, uint64_t target);
 void bf_rounds_work(bf_rounds *rounds, void (*take)(void *worker, uint32_t number), void *worker);
 /* What is proven of the cost so far. */
 uint64_t bf_rounds_lower(const bf_rounds *rounds);
-/* Seconds that the first round still takes, if it goes on as until now; very many while nothing is
- * known. */
+/* Seconds that the first round still takes, if it goes on as until now. */
+#define BF_ROUNDS_UNKNOWN 1e30
 double bf_rounds_left_seconds(const bf_rounds *rounds);
 
 #endif
