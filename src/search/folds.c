@@ -326,7 +326,7 @@ static double spaces_below(const bf_folds *folds, unsigned q, unsigned vectors) 
   return all;
 }
 
-/* Lists the first vectors, as tasks. */
+/* Lists the first vectors, as tasks; not all of them where the search is stopped. */
 static void list_tasks(bf_folds *folds, worker *w, unsigned depth, unsigned length) {
   if (depth == length) {
     task *own = &folds->task[folds->tasks++];
@@ -337,6 +337,8 @@ static void list_tasks(bf_folds *folds, worker *w, unsigned depth, unsigned leng
   }
   for (unsigned q = first_q(folds, &w->chain, depth); q <= folds->m; q++)
     for (unsigned low = 0; low < 1u << q; low += 1u << folds->exact->fixed) {
+      if (bf_exact_poll(folds->exact))
+        return;
       w->chain.length = depth;
       if (merge(w, depth, q, low))
         list_tasks(folds, w, depth + 1, length);
