@@ -10,7 +10,7 @@
 #include "weak.h"
 
 typedef struct speed {
-  double instructions, sectors, seconds, clock;
+  double instructions, sectors, seconds, clock, alone;
   uint64_t cycles;
 } speed;
 
@@ -27,8 +27,12 @@ static speed simulate(const bench *at, const kernel *own, const bf_sim_gpu *gpu,
     die(diagnostic.message);
   if (result.emu.fault.kind)
     die(bf_emu_fault_name(result.emu.fault.kind));
-  speed found = {(double)result.emu.warp_instructions, (double)result.global_sectors,
-                 cpu_seconds() - cpu, bf_seconds() - clock, result.cycles};
+  speed found = {(double)result.emu.warp_instructions,
+                 (double)result.global_sectors,
+                 cpu_seconds() - cpu,
+                 bf_seconds() - clock,
+                 result.host_alone_seconds,
+                 result.cycles};
   bf_arena_free(&result.arena);
   return found;
 }
@@ -42,10 +46,10 @@ static speed measure(const bench *at, const kernel *own, const bf_sim_gpu *gpu, 
 static void print(const kernel *own, unsigned workers, const speed *found) {
   printf("{\"bench\": \"sim_classes\", \"kernel\": \"%s\", \"gpu\": \"h200\", \"threads\": %u, "
          "\"warp_instructions\": %.3g, \"per_core_second\": %.3g, \"sectors_per_core_second\": "
-         "%.3g, \"core_seconds\": %.3g, \"seconds\": %.3g, \"cycles\": %llu}\n",
+         "%.3g, \"core_seconds\": %.3g, \"seconds\": %.3g, \"alone\": %.2f, \"cycles\": %llu}\n",
          own->name, workers, found->instructions, found->instructions / found->seconds,
          found->sectors / found->seconds, found->seconds, found->clock,
-         (unsigned long long)found->cycles);
+         found->alone / found->seconds, (unsigned long long)found->cycles);
   fflush(stdout);
 }
 

@@ -11,8 +11,10 @@ typedef struct bf_corpus_settings {
   const bf_hash *hash; /* NULL: none */
   bool as_written;     /* count accesses as the PTX has them, not as ptxas merges them */
   unsigned scale, seed;
-  unsigned workers; /* 0: one per core */
-  const char *ptx;  /* run instead of the benchmark's own; NULL: that */
+  unsigned workers;  /* 0: one per core */
+  const char *ptx;   /* run instead of the benchmark's own; NULL: that */
+  bool limits_exact; /* limits of time are for the exact search alone, so that other methods find
+                        the same on every machine */
 } bf_corpus_settings;
 
 /* What one launch, or all together, did. */

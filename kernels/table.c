@@ -139,7 +139,9 @@ int bf_corpus_tabulate(const bf_corpus_benchmark *benchmark, const bf_corpus_set
   find_published(settings->machine, row);
   int error = BF_OK;
   for (unsigned i = 0; i < BF_CORPUS_COLUMNS && !error && bf_workload_size(training); i++)
-    error = find_hash(settings->machine, training, i, time_limit_seconds, row, diagnostic);
+    error = find_hash(settings->machine, training, i,
+                      settings->limits_exact && i != BF_CORPUS_EXACT ? 0 : time_limit_seconds, row,
+                      diagnostic);
   if (!error && benchmark->is_data_dependent)
     error = judge_others(benchmark, settings, row, diagnostic);
   else if (!error)

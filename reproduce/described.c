@@ -31,8 +31,11 @@ typedef struct described_study {
 
 static int find_hashes(void *context, unsigned index, bf_diagnostic *diagnostic) {
   described_study *study = context;
-  bf_corpus_settings settings = {
-      .machine = study->gpu->machine, .as_written = true, .scale = 1, .workers = 1};
+  bf_corpus_settings settings = {.machine = study->gpu->machine,
+                                 .as_written = true,
+                                 .scale = 1,
+                                 .workers = 1,
+                                 .limits_exact = true};
   return bf_corpus_tabulate(bf_corpus_find(names[index]), &settings, 1, &study->row[index],
                             diagnostic);
 }

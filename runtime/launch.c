@@ -46,21 +46,38 @@ static int check_needs(const rt_context *context, const rt_function *function, r
   return cudaSuccess;
 }
 
-/* Whether the clusters that a launch or the kernel asks for can be; a cudaError. More than 8 blocks
- * are for kernels that have been allowed to have them. */
-static int check_cluster(const rt_function *function, const rt_configuration *how) {
+/* What is wrong with clusters of a size; NULL: nothing. More than 8 blocks are for kernels that
+ * have been allowed to have them. */
+static const char *cluster_mistake(const rt_function *function, rt_dim3 grid, rt_dim3 size) {
   const uint32_t *exact = bf_emu_kernel_needs(function->kernel)->exact_cluster;
-  rt_dim3 size = how->cluster;
+  uint64_t blocks = volume(size);
+  if (!blocks || grid.x % size.x || grid.y % size.y || grid.z % size.z)
+    return "the grid is no multiple of the cluster";
+  if (exact[0] && (size.x != exact[0] || size.y != exact[1] || size.z != exact[2]))
+    return "the kernel was compiled for clusters of another size";
+  if (blocks > 16)
+    return "a cluster has at most 16 blocks";
+  return blocks > 8 && !function->has_large_clusters
+             ? "over 8 blocks need cudaFuncAttributeNonPortableClusterSizeAllowed"
+             : NULL;
+}
+
+/* Whether the clusters that a launch or the kernel asks for can be; a cudaError. */
+static int check_cluster(const rt_context *context, const rt_function *function,
+                         const rt_configuration *how) {
+  const uint32_t *exact = bf_emu_kernel_needs(function->kernel)->exact_cluster;
+  rt_dim3 size = how->cluster, grid = how->grid;
   if (!size.x && !size.y && !size.z)
     size = exact[0] ? (rt_dim3){exact[0], exact[1], exact[2]} : (rt_dim3){1, 1, 1};
-  if (!size.x || !size.y || !size.z || how->grid.x % size.x || how->grid.y % size.y ||
-      how->grid.z % size.z)
-    return cudaErrorInvalidClusterSize;
-  if (exact[0] && (size.x != exact[0] || size.y != exact[1] || size.z != exact[2]))
-    return cudaErrorInvalidClusterSize;
-  uint64_t blocks = volume(size);
-  return blocks > 16 || (blocks > 8 && !function->has_large_clusters) ? cudaErrorInvalidClusterSize
-                                                                      : cudaSuccess;
+  const char *mistake = cluster_mistake(function, grid, size);
+  if (!mistake)
+    return cudaSuccess;
+  bf_text name = {0};
+  bf_ptx_readable_name(bf_emu_kernel_name(function->kernel), &name);
+  rt_say(context, "%s: %ux%ux%u blocks in clusters of %ux%ux%u: %s", name.data ? name.data : "?",
+         grid.x, grid.y, grid.z, size.x, size.y, size.z, mistake);
+  bf_text_free(&name);
+  return cudaErrorInvalidClusterSize;
 }
 
 /* Whether a multiprocessor of a simulated GPU can hold one block; says what there is too little of
@@ -314,7 +331,7 @@ int rt_check_launch(const rt_context *context, const rt_function *function,
   if (error == cudaSuccess)
     error = check_needs(context, function, how->block, how->dynamic_shared_bytes);
   if (error == cudaSuccess)
-    error = check_cluster(function, how);
+    error = check_cluster(context, function, how);
   if (error == cudaSuccess)
     error = check_room(context, function, how->block, how->dynamic_shared_bytes);
   if (error == cudaSuccess && cooperative && !fits_at_once(context, function, how))

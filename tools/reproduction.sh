@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Writes the results of `bankfold reproduce` into docs/reproduction.md:
-#   tools/reproduction.sh BUILD-FOLDER [NAME...]    without names all
+#   tools/reproduction.sh BUILD-FOLDER [NAME...]    without names all; sim: all that the simulator computes
 # In the page, what stands between "<!-- reproduce NAME -->" and "<!-- end -->" is replaced by the
 # report of that reproduction; its charts go to docs/img/reproduction. Its claims with their verdicts
 # go to reproduce/verdicts.csv, which `bankfold reproduce --summary` counts; the program is built
@@ -30,6 +30,14 @@ code() {
 }
 now=$(code)
 TIMEFORMAT=%U # seconds of all processors
+# Those that do not run the simulator: changes of src/sim, src/emu and machines/*.gpu leave them as they are.
+without_sim=' align hardware hash-parameters hash-search '
+if [ "${1-}" = sim ]; then
+  shift
+  for name in $names; do
+    case $without_sim in *" $name "*) ;; *) set -- "$@" "$name" ;; esac
+  done
+fi
 # shellcheck disable=SC2086
 [ $# -gt 0 ] || set -- $names
 for name in "$@"; do

@@ -101,8 +101,11 @@ int hashes_find(void *context, unsigned index, bf_diagnostic *diagnostic) {
   hashes_study *study = context;
   hashes_subject *subject = &study->subject[index];
   BF_TRY(hashes_choose_scale(&study->setup, subject->benchmark, &subject->scale, diagnostic));
-  bf_corpus_settings settings = {
-      .machine = study->setup.gpu->machine, .as_written = true, .scale = 1, .workers = 1};
+  bf_corpus_settings settings = {.machine = study->setup.gpu->machine,
+                                 .as_written = true,
+                                 .scale = 1,
+                                 .workers = 1,
+                                 .limits_exact = true};
   return bf_corpus_tabulate(subject->benchmark, &settings, study->search_seconds, &subject->row,
                             diagnostic);
 }

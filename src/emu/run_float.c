@@ -115,6 +115,31 @@ FLOAT_ANY(fma_float_any, __builtin_fmaf(x, y, z), PRODUCT_AND_SUM,
           s *fma(x, y, z - s * smallest_normal) < 0)
 FLOAT_ANY(sqrt_float_any, __builtin_sqrtf(x), ROOT, false)
 FLOAT_ANY(rcp_float_any, 1.0f / x, INVERSE, 1 < smallest_normal * fabs(x))
+/* Pairs of floats in 64 bits (sm_100): the same of each half; last is the third operand of fma. */
+#define FLOAT_PAIR(name, last)                                                                     \
+  static const bf_emu_op *name##_pair_nearest(bf_emu_warp *warp, const bf_emu_op *op) {            \
+    uint32_t keep = kept_bits(op);                                                                 \
+    bf_emu_rounding rounding = (bf_emu_rounding)op->small[ROUNDING];                               \
+    float *d = BF_LANES(float, op->d), result[2 * BF_EMU_LANES];                                   \
+    const float *a = BF_LANES(float, op->a), *b = BF_LANES(float, op->b),                          \
+                *c = BF_LANES(float, last);                                                        \
+    for (unsigned i = 0; i < 2 * BF_EMU_LANES; i++) {                                              \
+      float x = bf_emu_flushed(a[i], keep), y = bf_emu_flushed(b[i], keep);                        \
+      float z = bf_emu_flushed(c[i], keep);                                                        \
+      result[i] = finished(name##_float_any_one(x, y, z, rounding), keep, false);                  \
+      if (op->small[FLUSHES] && fabsf(result[i]) == (float)smallest_normal &&                      \
+          name##_float_any_is_below(x, y, z, result[i] < 0 ? -1 : 1))                              \
+        result[i] = copysignf(0, result[i]);                                                       \
+    }                                                                                              \
+    BF_EACH_LANE(BF_MASK(), lane) memcpy(d + 2 * lane, result + 2 * lane, 2 * sizeof *d);          \
+    return op + 1;                                                                                 \
+  }                                                                                                \
+  ROUNDED(name##_pair, name##_pair_nearest, name##_pair_nearest)
+FLOAT_PAIR(add, op->b)
+FLOAT_PAIR(sub, op->b)
+FLOAT_PAIR(mul, op->b)
+FLOAT_PAIR(fma, op->c)
+
 /* In 64 bits there is only rounding. */
 #define DOUBLE_ANY(name, directed)                                                                 \
   static inline const bf_emu_op *name##_directed(bf_emu_warp *warp, const bf_emu_op *op) {         \
@@ -176,6 +201,20 @@ static bool select_family(bf_emu_decoder *decoder, const bf_ptx_instruction *ins
   if (op->small[FLUSHES] || op->small[SATURATES])
     return bf_emu_refuse(decoder, ".ftz or .sat of f64");
   return bf_emu_bind(decoder, instruction, op, type, any ? of->of_double_any : of->of_double);
+}
+
+/* add, sub, mul and fma of pairs. */
+static bool select_pair(bf_emu_decoder *decoder, const bf_ptx_instruction *instruction,
+                        bf_emu_op *op) {
+  bf_emu_step step = instruction->opcode == BF_PTX_OP_ADD   ? add_pair
+                     : instruction->opcode == BF_PTX_OP_SUB ? sub_pair
+                     : instruction->opcode == BF_PTX_OP_MUL ? mul_pair
+                     : instruction->opcode == BF_PTX_OP_FMA ? fma_pair
+                                                            : NULL;
+  bind_modifiers(instruction, op);
+  if (!step || op->small[SATURATES])
+    return bf_emu_refuse(decoder, "this operation of f32x2");
+  return bf_emu_bind(decoder, instruction, op, BF_PTX_F32X2, step);
 }
 
 /* ---- Extremes ---- */
@@ -295,6 +334,8 @@ const bf_alone_row BF_EMU_NAME(bf_emu_alone_float)[] = {
 bool BF_EMU_NAME(bf_emu_select_float)(bf_emu_decoder *decoder,
                                       const bf_ptx_instruction *instruction, bf_emu_op *op) {
   bf_ptx_type type = instruction->type[0];
+  if (type == BF_PTX_F32X2)
+    return select_pair(decoder, instruction, op);
   if (type != BF_PTX_F32 && type != BF_PTX_F64)
     return false;
   if (bf_ptx_has(instruction, "approx") || bf_ptx_has(instruction, "full"))

@@ -214,9 +214,9 @@ static bf_launched shapes_of(const looking *work, const bf_ptx_function *kernel,
   memcpy(own.block[0], work->options->block, sizeof own.block[0]);
   if (own.block[0][0])
     return own;
-  const bf_launched *launched = bf_source_launches_find(work->launches, work->unit, readable);
-  if (launched)
-    return *launched;
+  bf_launched launched;
+  if (bf_source_launches_find(work->launches, work->unit, readable, &launched))
+    return launched;
   bf_likely likely;
   bool is_guess = bf_likely_find(kernel, &likely) || !likely.count;
   own.count = !is_guess ? 1 : likely.count < BF_MOST_LAUNCHED ? likely.count : BF_MOST_LAUNCHED;

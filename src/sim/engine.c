@@ -18,6 +18,7 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 const char *const bf_sim_stall_names[BF_SIM_STALLS] = {"no warps",   "barrier",   "global memory",
                                                        "dependency", "kept back", "conflict",
@@ -59,6 +60,7 @@ typedef struct engine {
   uint64_t blocks, next_block, blocks_done;
   uint64_t span, until; /* length of a span; the end of the current one */
   uint64_t spans;       /* simulated so far */
+  double alone_seconds; /* processor time in which threads wait for one of them */
   uint64_t last_end;    /* cycle at which the last block so far has ended */
   uint64_t last_answer; /* cycle at which the last access to global memory so far is done */
   ended *ended;
@@ -253,6 +255,13 @@ static void report(engine *own) {
     own->was_interrupted = own->is_over = true;
 }
 
+/* Processor time of this thread. */
+static double thread_seconds(void) {
+  struct timespec now;
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+  return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
 /* What follows a span; done by one thread while the others wait. */
 static void end_span(engine *own) {
   run_paused(own);
@@ -322,8 +331,10 @@ static void meet(engine *own) {
   bool is_last = ++place->here == place->threads;
   pthread_mutex_unlock(&place->lock);
   if (is_last) {
+    double start = thread_seconds();
     end_span(own);
     set_shares(own);
+    own->alone_seconds += thread_seconds() - start;
     pthread_mutex_lock(&place->lock);
     place->here = 0;
     __atomic_store_n(&place->number, number + 1, __ATOMIC_RELEASE);
@@ -493,6 +504,7 @@ static int collect(engine *own, bf_sim_result *result, bf_diagnostic *diagnostic
   if (own->settings->excerpt)
     own->settings->excerpt->simulated = own->blocks;
   result->sms = own->sms;
+  result->host_alone_seconds = own->alone_seconds;
   for (unsigned i = 0; i < own->sms; i++) {
     fill_turns(own->settings->gpu, first_cycle(own->settings->gpu, own->sms), result->cycles,
                &own->sm[i].count);

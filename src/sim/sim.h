@@ -175,6 +175,7 @@ typedef struct bf_sim_result {
   uint64_t history_right, history_wrong, history_unknown; /* conflict history cache */
   uint64_t host_bytes_per_warp; /* of memory that the simulation needs for a warp in flight */
   double host_seconds;
+  double host_alone_seconds; /* processor time between spans, when all threads wait for one */
   unsigned sites;
   bf_sim_site *site; /* per site of the kernel */
   bool timed_out;    /* most_cycles have passed */

@@ -17,48 +17,71 @@ static size_t argument_end(const bf_source *source, size_t first, size_t end) {
   return at < end ? at : end;
 }
 
-/* Reads up to three numbers of at most `most`, separated by commas, from first to end-1. */
-static bool read_sizes(const bf_source *source, size_t first, size_t end, uint32_t most,
-                       uint32_t block[3]) {
-  unsigned count = 0;
-  block[0] = block[1] = block[2] = 1;
-  while (first < end && count < 3) {
-    uint64_t value;
-    size_t last = argument_end(source, first, end);
-    if (!bf_source_host_value(source, first, last, &value) || !value || value > most)
-      return false;
-    block[count++] = (uint32_t)value;
-    first = last + 1;
-  }
-  return count > 0;
-}
-
-/* The sizes in parentheses or braces behind token at: dim3(32, 8), block(32, 8), block{32, 8}. */
-static bool read_bracket(const bf_source *source, size_t at, uint32_t most, uint32_t block[3]) {
-  bool opens = bf_source_is(source, at, "(") || bf_source_is(source, at, "{");
-  return opens && source->token[at].partner < source->tokens &&
-         read_sizes(source, at + 1, source->token[at].partner, most, block);
-}
-
 static bool same_word(const bf_source *source, size_t a, size_t b) {
   const bf_source_token *left = &source->token[a], *right = &source->token[b];
   return left->size == right->size &&
          memcmp(source->text + left->at, source->text + right->at, left->size) == 0;
 }
 
+/* A block or grid that is read. */
+typedef struct sizes {
+  uint32_t most; /* of a side */
+  uint32_t side[3];
+  size_t first, end;   /* tokens of the template arguments of the kernel, with < and > */
+  uint8_t argument[3]; /* as bf_source_launch has it */
+} sizes;
+
+/* 1 and the number of the template argument that is the word at token `word`; 0: none is. */
+static uint8_t argument_number(const bf_source *source, const sizes *s, size_t word) {
+  uint8_t number = 1;
+  for (size_t at = s->first + 1; at + 1 < s->end && number < UINT8_MAX; number++) {
+    size_t last = argument_end(source, at, s->end - 1);
+    if (last == at + 1 && same_word(source, at, word))
+      return number;
+    at = last + 1;
+  }
+  return 0;
+}
+
+/* Reads up to three numbers, separated by commas, from first to end-1. */
+static bool read_sizes(const bf_source *source, size_t first, size_t end, sizes *s) {
+  unsigned count = 0;
+  memset(s->argument, 0, sizeof s->argument);
+  s->side[0] = s->side[1] = s->side[2] = 1;
+  for (; first < end && count < 3; count++) {
+    uint64_t value;
+    size_t last = argument_end(source, first, end);
+    bool is_number = bf_source_host_value(source, first, last, &value) && value && value <= s->most;
+    bool is_word = last == first + 1 && source->token[first].kind == BF_SOURCE_WORD;
+    if (!is_number && is_word)
+      s->argument[count] = argument_number(source, s, first);
+    if (!is_number && !s->argument[count])
+      return false;
+    s->side[count] = is_number ? (uint32_t)value : 0;
+    first = last + 1;
+  }
+  return count > 0;
+}
+
+/* The sizes in parentheses or braces behind token at: dim3(32, 8), block(32, 8), block{32, 8}. */
+static bool read_bracket(const bf_source *source, size_t at, sizes *s) {
+  bool opens = bf_source_is(source, at, "(") || bf_source_is(source, at, "{");
+  return opens && source->token[at].partner < source->tokens &&
+         read_sizes(source, at + 1, source->token[at].partner, s);
+}
+
 /* The block of an argument, or the grid: a number, dim3(...), or the name of a dim3 that is
  * declared before. */
-static bool read_block(const bf_source *source, size_t first, size_t end, uint32_t most,
-                       uint32_t block[3]) {
+static bool read_block(const bf_source *source, size_t first, size_t end, sizes *s) {
   if (bf_source_is(source, first, "dim3"))
-    return read_bracket(source, first + 1, most, block);
+    return read_bracket(source, first + 1, s);
   if (end == first + 1 && source->token[first].kind == BF_SOURCE_WORD)
     for (size_t at = first; at-- > 1;)
       if (bf_source_is(source, at - 1, "dim3") && same_word(source, at, first))
-        return read_bracket(source, at + 1, most, block) ||
+        return read_bracket(source, at + 1, s) ||
                (bf_source_is(source, at + 1, "=") && bf_source_is(source, at + 2, "dim3") &&
-                read_bracket(source, at + 3, most, block));
-  return read_sizes(source, first, end, most, block);
+                read_bracket(source, at + 3, s));
+  return read_sizes(source, first, end, s);
 }
 
 /* Notes which of the arguments in the parentheses at `open` are whole numbers, and which. */
@@ -101,8 +124,10 @@ static void write_arguments(const bf_source *source, size_t first, size_t end,
   }
 }
 
-/* The name of the kernel before <<<, past template arguments; false where there is none. */
-static bool read_kernel(const bf_source *source, size_t before, bf_source_launch *launch) {
+/* The name of the kernel before <<<, past template arguments, which start at *first; false where
+ * there is none. */
+static bool read_kernel(const bf_source *source, size_t before, size_t *first,
+                        bf_source_launch *launch) {
   size_t at = before;
   unsigned depth = 0;
   while (at-- > 0) {
@@ -122,8 +147,24 @@ static bool read_kernel(const bf_source *source, size_t before, bf_source_launch
     return false;
   snprintf(launch->kernel, sizeof launch->kernel, "%.*s", (int)source->token[at].size,
            source->text + source->token[at].at);
+  *first = at + 1;
   write_arguments(source, at + 1, before, launch);
   return true;
+}
+
+/* Reads the block and the grid of a launch, arguments that start at tokens block and grid; its
+ * kernel's template arguments are the tokens from first to before - 1. */
+static void read_launch_sizes(const bf_source *source, size_t grid, size_t block, size_t end,
+                              size_t first, size_t before, bf_source_launch *launch) {
+  sizes s = {.most = MOST_THREADS, .first = first, .end = before};
+  launch->is_known = block < end && read_block(source, block, argument_end(source, block, end), &s);
+  memcpy(launch->block, s.side, sizeof launch->block);
+  memcpy(launch->argument, s.argument, sizeof launch->argument);
+  s = (sizes){.most = INT32_MAX};
+  if (read_block(source, grid, block - 1, &s))
+    memcpy(launch->grid, s.side, sizeof launch->grid);
+  else
+    memset(launch->grid, 0, sizeof launch->grid);
 }
 
 /* Whether <<< or >>> starts at a token, of marks of one or two characters; *next is behind it. */
@@ -142,21 +183,18 @@ static bool is_chevron(const bf_source *source, size_t at, char mark, size_t *ne
 
 bool bf_source_next_launch(const bf_source *source, size_t *cursor, bf_source_launch *launch) {
   for (size_t at = *cursor; at < source->tokens; at++) {
-    size_t first, end, behind = 0;
+    size_t first, end, behind = 0, arguments;
     if (!is_chevron(source, at, '<', &first) || source->token[at].in_directive)
       continue;
     for (end = first; end < source->tokens && !is_chevron(source, end, '>', &behind); end++)
       ;
     size_t block = argument_end(source, first, end) + 1;
     *cursor = first;
-    if (end == source->tokens || !read_kernel(source, at, launch))
+    if (end == source->tokens || !read_kernel(source, at, &arguments, launch))
       continue;
     launch->line = source->token[at].line;
     launch->is_template = bf_source_is(source, at - 1, ">") || bf_source_is(source, at - 1, ">>");
-    launch->is_known = block < end && read_block(source, block, argument_end(source, block, end),
-                                                 MOST_THREADS, launch->block);
-    if (!read_block(source, first, block - 1, INT32_MAX, launch->grid))
-      memset(launch->grid, 0, sizeof launch->grid);
+    read_launch_sizes(source, first, block, end, arguments, at, launch);
     read_values(source, behind, launch);
     *cursor = behind;
     return true;
@@ -189,7 +227,8 @@ int bf_source_find_shapes(const char *path, bf_source_shape *shapes, unsigned mo
     snprintf(own->kernel, sizeof own->kernel, "%s", launch.is_template ? "" : launch.kernel);
     snprintf(own->block, sizeof own->block, "%ux%ux%u", launch.block[0], launch.block[1],
              launch.block[2]);
-    if (!launch.is_known || !is_new(shapes, *count))
+    bool is_whole = !launch.argument[0] && !launch.argument[1] && !launch.argument[2];
+    if (!launch.is_known || !is_whole || !is_new(shapes, *count))
       continue;
     *is_one &= strcmp(own->block, shapes[0].block) == 0;
     ++*count;

@@ -12,6 +12,9 @@ typedef struct bf_source_launch {
   bool is_known;    /* the block is: numbers, macros and constants, dim3 and names of dim3 that are
                        declared so */
   uint32_t block[3];
+  /* Sides of the block that are template arguments of the kernel, whose values its instances tell:
+   * 1 and the number of the argument; 0: the side is block's. */
+  uint8_t argument[3];
   uint32_t grid[3];                 /* 0: not known */
   char values[BF_SOURCE_MOST_NAME]; /* of arguments that are whole numbers: "2=1024,3=16" */
 } bf_source_launch;

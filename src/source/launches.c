@@ -47,7 +47,8 @@ static int add_to(bf_source_launches *launches, const char *name, const char *fi
     return bf_no_memory(diagnostic);
   bf_launched *own = *place;
   for (unsigned i = 0; i < own->count; i++)
-    if (memcmp(own->block[i], launch->block, sizeof own->block[i]) == 0)
+    if (memcmp(own->block[i], launch->block, sizeof own->block[i]) == 0 &&
+        memcmp(own->argument[i], launch->argument, sizeof own->argument[i]) == 0)
       return BF_OK;
   if (own->count == BF_MOST_LAUNCHED)
     return BF_OK;
@@ -61,9 +62,11 @@ static int add_to(bf_source_launches *launches, const char *name, const char *fi
   if (!own->from[own->count] || !own->values[own->count])
     return bf_no_memory(diagnostic);
   memcpy(own->grid[own->count], launch->grid, sizeof own->grid[0]);
+  memcpy(own->argument[own->count], launch->argument, sizeof own->argument[0]);
   memcpy(own->block[own->count++], launch->block, sizeof own->block[0]);
   mix(launches, key, size);
   mix(launches, launch->block, sizeof launch->block);
+  mix(launches, launch->argument, sizeof launch->argument);
   mix(launches, launch->grid, sizeof launch->grid);
   mix(launches, launch->values, strlen(launch->values));
   mix(launches, text, strlen(text));
@@ -130,8 +133,40 @@ static void bare_name(const char *readable, const char **name, size_t *length) {
   *length = (size_t)(at - start);
 }
 
-const bf_launched *bf_source_launches_find(const bf_source_launches *launches, const char *file,
-                                           const char *readable) {
+/* Fills the sides of a block that are template arguments from the name of an instance; false where
+ * one is no number that a block can have. */
+static bool fill_sides(const char *readable, uint8_t argument[3], uint32_t block[3]) {
+  uint64_t threads = 1;
+  for (unsigned i = 0; i < 3; i++) {
+    uint64_t value = block[i];
+    const char *at = argument[i] ? bf_source_template_argument(readable, argument[i] - 1u) : NULL;
+    if (argument[i] && (!at || !bf_parse_number(&at, &value)))
+      return false;
+    threads *= value <= 1024 ? value : 0;
+    block[i] = (uint32_t)value;
+    argument[i] = 0;
+  }
+  return threads > 0 && threads <= 1024;
+}
+
+/* The launches of an instance, of those of its template. */
+static bool fill_all(const bf_launched *own, const char *readable, bf_launched *found) {
+  *found = (bf_launched){.count = 0};
+  for (unsigned i = 0; i < own->count; i++) {
+    unsigned to = found->count;
+    memcpy(found->block[to], own->block[i], sizeof own->block[i]);
+    memcpy(found->argument[to], own->argument[i], sizeof own->argument[i]);
+    memcpy(found->grid[to], own->grid[i], sizeof own->grid[i]);
+    found->from[to] = own->from[i];
+    found->values[to] = own->values[i];
+    bool is_whole = !own->argument[i][0] && !own->argument[i][1] && !own->argument[i][2];
+    found->count += is_whole || fill_sides(readable, found->argument[to], found->block[to]);
+  }
+  return found->count > 0;
+}
+
+bool bf_source_launches_find(const bf_source_launches *launches, const char *file,
+                             const char *readable, bf_launched *found) {
   const char *name;
   size_t length;
   static const char anonymous[] = "(anonymous namespace)::";
@@ -148,7 +183,7 @@ const bf_launched *bf_source_launches_find(const bf_source_launches *launches, c
     if (!own)
       own = bf_table_find(&launches->by_kernel, key, write_key(key, file, near, name, length));
   }
-  return own;
+  return own && fill_all(own, name, found);
 }
 
 uint64_t bf_source_launches_key(const bf_source_launches *launches) { return launches->key; }

@@ -168,11 +168,9 @@ static int find_shapes(const bf_review *review, const bf_source_launches *launch
   bf_likely likely;
   if (block[0] || bf_ptx_required_block(kernel, own->block[0]))
     return BF_OK;
-  const bf_launched *launched = bf_source_launches_find(launches, file, readable);
-  if (launched) {
-    *own = *launched;
+  if (bf_source_launches_find(launches, file, readable, own))
     return BF_OK;
-  }
+  *own = (bf_launched){.count = 1};
   bf_likely_find(kernel, &likely);
   return choose_likely(review->module, kernel, &likely, own->block[0], diagnostic);
 }

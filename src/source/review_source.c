@@ -136,6 +136,26 @@ static unsigned narrowest(const bf_workload *workload) {
   return bytes ? bytes : 4;
 }
 
+/* The bytes of an element of memory that a launch sizes, whose type is not known: the width of all
+ * accesses, where no use takes a member of an element; 0: not known. */
+static unsigned accessed_bytes(bf_source *source, const bf_review_array *array) {
+  const bf_workload *workload = array->shared.workload;
+  bf_source_use *use;
+  size_t uses;
+  char problem[BF_REVIEW_MOST_REASON];
+  unsigned bytes = narrowest(workload);
+  if (!array->declared->is_open || bf_workload_size(workload) == 0 ||
+      bf_source_uses(source, array->declared, &use, &uses, problem, NULL) != BF_OK || problem[0])
+    return 0;
+  for (size_t i = 0; i < bf_workload_size(workload); i++)
+    if (bf_workload_get(workload, i)->width_bytes != bytes)
+      return 0;
+  for (size_t i = 0; i < uses; i++)
+    if (bf_source_is(source, use[i].end, ".") || bf_source_is(source, use[i].end, "->"))
+      return 0;
+  return bytes;
+}
+
 /* Reads the dimensions; *unknown is the last of those that are not known. Returns how many. */
 static unsigned read_dimensions(const bf_source *source, bf_review_array *array, uint64_t *product,
                                 unsigned *unknown) {
@@ -160,7 +180,7 @@ static unsigned read_dimensions(const bf_source *source, bf_review_array *array,
 
 /* Fills element and dimensions from the declaration and the bytes of the variable; what does not
  * agree stays unknown: a flat array. */
-static void find_shape(const bf_source *source, bf_review_array *array) {
+static void find_shape(bf_source *source, bf_review_array *array) {
   const bf_source_array *declared = array->declared;
   bf_shared_array *shared = &array->shared;
   uint64_t product = 1, bytes = shared->bytes;
@@ -169,6 +189,7 @@ static void find_shape(const bf_source *source, bf_review_array *array) {
     unknowns = read_dimensions(source, array, &product, &unknown);
     element = bf_source_element_bytes(source, declared,
                                       array->function ? array->function : array->kernel_name);
+    element = element ? element : accessed_bytes(source, array);
   }
   if (element && unknowns == 1 && bytes && bytes % (element * product) == 0) {
     shared->dimension[unknown] = bytes / (element * product);
@@ -207,10 +228,15 @@ static bool is_in_source(const bf_source *source, const char *word) {
   return false;
 }
 
-/* Names the macro after the array, and where that is not enough after its function. */
+/* Names the macro after the array, and where that is not enough after its function, without
+ * namespaces. */
 static void name_macro(const bf_review *review, bf_review_array *array) {
   const char *function = array->function ? array->function : array->kernel_name;
-  int length = (int)strcspn(function, "<(");
+  size_t whole = strcspn(function, "<("), start = whole;
+  while (start > 0 && function[start - 1] != ':')
+    start--;
+  function += start;
+  int length = (int)(whole - start);
   if (is_ambiguous(review, array))
     snprintf(array->macro, sizeof array->macro, "BF_%.*s_%.50s", length < 50 ? length : 50,
              function, array->shared.name);

@@ -277,6 +277,13 @@ cp.async.bulk.tensor.3d.shared::cluster.global.mbarrier::complete_tx::bytes.mult
 !cp.async.bulk.tensor.2d.shared::cluster.global.tile::gather4.mbarrier::complete_tx::bytes [s], [g, {r,r,r,r,r}], [s];
 !cp.async.bulk.tensor.2d.global.shared::cta.tile::scatter4.bulk_group [g, {r,r,r,r,r}], [s];
 !cp.async.bulk.tensor.3d.shared::cluster.global.im2col::w.mbarrier::complete_tx::bytes [s], [g, {r,r,r}], [s], {h,h};
+fma.rn.f32x2 q, q, q, q;
+add.rz.ftz.f32x2 q, q, q;
+sub.f32x2 q, q, q;
+mul.rn.f32x2 q, q, q;
+ld.global.nc.L1::no_allocate.L2::256B.v8.b32 {r,r,r,r,r,r,r,r}, [g];
+st.global.v4.b64 [g], {q,q,q,q};
+redux.sync.max.f32 f, f, -1;
 !clusterlaunchcontrol.try_cancel.async.shared::cta.mbarrier::complete_tx::bytes.b128 [s], [s];
 """
 

@@ -1,6 +1,7 @@
 // Clusters: their registers, shared memory of other blocks by loads, stores and atomics, generic and not; their barrier;
 // remote mbarriers, st.async, red.async, copies between blocks, multicast; launches by attribute and by the kernel itself.
 // exec: --workers 2
+// says: ring: 9x1x1 blocks in clusters of .*: the grid is no multiple of the cluster
 // flags: -gencode arch=compute_90a,code=sm_90a -gencode arch=compute_90a,code=compute_90a
 #include "hopper.h"
 
@@ -186,5 +187,7 @@ int main() {
   for (int i = 0; i < 10; i++)
     printf("ring %d: %08x, %u %u\n", i, digest(host + 64 * i, 256), host[64 * i], host[64 * i + 640 + 1]);
   printf("all: %08x\n", digest(host, 8 * 640 * 4));
+  ring<<<9, 64>>>(device, source); /* refused */
+  cudaGetLastError();
   return 0;
 }

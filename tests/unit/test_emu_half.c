@@ -236,6 +236,39 @@ static void pairs(void **state) {
       }
 }
 
+/* Pairs of f32 are two f32, by every rounding, flushed or not. */
+static void pairs_of_singles(void **state) {
+  (void)state;
+  static const char *const operations[] = {"add", "sub", "mul", "fma"};
+  static const char *const modifiers[] = {".rn", ".rz", ".rm", ".rp", ".rn.ftz", ".rz.ftz"};
+  enum { COUNT = 256 };
+  static uint64_t in[COUNT], pair[COUNT], single[COUNT];
+  uint64_t random = 1;
+  for (unsigned i = 0; i < COUNT; i++) { /* many of them denormal, infinite, or not a number */
+    random = random * 6364136223846793005u + 1442695040888963407u;
+    in[i] = i % 4 ? random : random & UINT64_C(0x807fffffff8fffff);
+  }
+  for (unsigned i = 0; i < 4 * 6; i++) {
+    const char *name = operations[i / 6], *modifier = modifiers[i % 6];
+    const char *third = i / 6 == 3 ? ", %x" : "", *lower = i / 6 == 3 ? ", %u" : "";
+    const char *upper = i / 6 == 3 ? ", %v" : "";
+    char body[600];
+    snprintf(
+        body, sizeof body,
+        ".reg .b64 %%x; .reg .b32 %%u, %%v; mov.b64 {%%u, %%v}, %%a; mov.b64 %%x, {%%v, %%u};\n"
+        "%s%s.f32x2 %%d, %%a, %%x%s;",
+        name, modifier, third);
+    lanes_map(NULL, body, "b64", "b64", in, pair, COUNT);
+    snprintf(body, sizeof body,
+             ".reg .f32 %%u, %%v, %%p, %%q; mov.b64 {%%u, %%v}, %%a;\n"
+             "%s%s.f32 %%p, %%u, %%v%s; %s%s.f32 %%q, %%v, %%u%s; mov.b64 %%d, {%%p, %%q};",
+             name, modifier, upper, name, modifier, lower);
+    lanes_map(NULL, body, "b64", "b64", in, single, COUNT);
+    for (unsigned j = 0; j < COUNT; j++)
+      assert_int_equal(pair[j], single[j]);
+  }
+}
+
 static void other_forms_are_refused(void **state) {
   (void)state;
   lanes_refused("", ".reg .b16 %a; fma.rn.oob.f16 %a, %a, %a, %a;", "16-bit");
@@ -243,11 +276,9 @@ static void other_forms_are_refused(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(exact_f16),
-      cmocka_unit_test(exact_bf16),
-      cmocka_unit_test(one_by_one),
-      cmocka_unit_test(pairs),
-      cmocka_unit_test(other_forms_are_refused),
+      cmocka_unit_test(exact_f16),        cmocka_unit_test(exact_bf16),
+      cmocka_unit_test(one_by_one),       cmocka_unit_test(pairs),
+      cmocka_unit_test(pairs_of_singles), cmocka_unit_test(other_forms_are_refused),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

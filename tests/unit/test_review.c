@@ -272,7 +272,7 @@ static void test_no_source(void **state) {
   assert_string_equal(b->review.array[0].missing, "its source is not known");
   assert_int_equal(b->review.array[0].shared.element_bytes, 4); /* the narrowest access */
   assert_string_equal(b->review.array[0].macro, "BF_TILE");
-  assert_string_equal(b->review.array[1].macro, "BF_NS__TILE_SUMS");
+  assert_string_equal(b->review.array[1].macro, "BF_TILE_SUMS");
   assert_int_equal(b->review.patch.edits, 0);
   close_bed(b);
 }

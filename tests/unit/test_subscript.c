@@ -1,5 +1,6 @@
 /* Elements of shared arrays: values against C's own, refusals, costs, and launches in source. */
 #include "source/launch_shape.h"
+#include "source/launches.h"
 #include "source/subscript.h"
 
 #include <setjmp.h>
@@ -221,6 +222,29 @@ static void values_of_launches_are_found(void **state) {
   bf_source_free(source);
 }
 
+/* Sides of a block that are template arguments of the kernel are those of its instance. */
+static void sides_of_templates_are_found(void **state) {
+  (void)state;
+  static const char text[] = "template <int S, class T> void run(T *p) { dim3 b(S, 8);\n"
+                             "  match<S, T><<<9, b>>>(p); match<T, S><<<9, S>>>(p); }\n";
+  char path[] = "/tmp/bankfold.XXXXXX";
+  const char *const list[] = {path};
+  bf_source_launches *launches;
+  bf_launched found;
+  int file = mkstemp(path);
+  assert_true(file >= 0 && write(file, text, sizeof text - 1) == sizeof text - 1);
+  close(file);
+  assert_int_equal(bf_source_launches_read(list, 1, &launches, NULL), BF_OK);
+  unlink(path);
+  assert_true(bf_source_launches_find(launches, path, "cv::match<16, float>", &found));
+  assert_int_equal(found.count, 1); /* float is no side */
+  assert_int_equal(found.block[0][0], 16);
+  assert_int_equal(found.block[0][1], 8);
+  assert_false(bf_source_launches_find(launches, path, "match<2048, 2048>", &found));
+  assert_false(bf_source_launches_find(launches, path, "match", &found));
+  bf_source_launches_free(launches);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(values_are_those_of_c),
@@ -229,6 +253,7 @@ int main(void) {
       cmocka_unit_test(launches_are_found),
       cmocka_unit_test(shapes_are_found),
       cmocka_unit_test(values_of_launches_are_found),
+      cmocka_unit_test(sides_of_templates_are_found),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
