@@ -242,4 +242,3 @@ bf_trace_limits bf_machine_limits(const bf_machine *machine) {
       limits.missing_ops |= (uint64_t)1 << op;
   return limits;
 }
-

@@ -48,7 +48,6 @@ typedef struct bf_op_rule {
   bool estimated;
 } bf_op_rule;
 
-
 /* One line of a machine file, for people who ask where a number comes from. */
 typedef struct bf_machine_fact {
   char *key, *value, *basis, *source;

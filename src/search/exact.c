@@ -80,7 +80,8 @@ static void choose_search(race *r) {
   double of_columns = bf_rounds_left_seconds(columns), of_folds = bf_rounds_left_seconds(folds);
   if (spent < 10 && (of_columns >= BF_ROUNDS_UNKNOWN || of_folds >= BF_ROUNDS_UNKNOWN))
     return;
-  bool folds_last = of_folds > of_columns;
+  bool folds_last =
+      bf_folds_is_even(r->folds) ? of_folds > 4 * of_columns : of_folds > of_columns / 4;
   atomic_store(folds_last ? &folds->abandoned : &columns->abandoned, true);
   r->chosen = true;
 }

@@ -70,6 +70,9 @@ bool bf_nulls_lightest(bf_exact *exact, unsigned most, uint32_t *functional);
 typedef struct bf_folds bf_folds;
 int bf_folds_prepare(bf_exact *exact, bf_folds **folds, bf_diagnostic *diagnostic);
 void bf_folds_work(bf_folds *folds);
+/* Whether no difference of words is much more frequent than others, as in random accesses: folds
+ * are then the faster proof. */
+bool bf_folds_is_even(const bf_folds *folds);
 struct bf_rounds *bf_folds_rounds(bf_folds *folds);
 void bf_folds_free(bf_folds *folds);
 

@@ -25,7 +25,7 @@ static unsigned weight_bits(const bf_problem *problem, uint64_t factor) {
 }
 
 bool bf_fold_fits(const bf_problem *problem) {
-  if (problem->geometry.bank_bits > BF_FOLD_MAX_BANK_BITS)
+  if (problem->geometry.bank_bits > BF_FOLD_MAX_BANK_BITS || problem->count > BF_FOLD_MAX_SHAPES)
     return false;
   for (size_t s = 0; s < problem->count; s++)
     if (problem->shape[s].words > BF_PLANE_WORDS ||

@@ -20,6 +20,7 @@
 enum {
   BF_FOLD_MAX_BANK_BITS = 5, /* 4 * 2^5 points */
   BF_FOLD_POINTS = 128,
+  BF_FOLD_MAX_SHAPES = 4096,
   BF_FOLD_WEIGHT_BITS = 40, /* of a weight, less the factor that all share */
   BF_FOLD_GROUP = 64,       /* units of one word */
 };

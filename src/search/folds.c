@@ -42,6 +42,7 @@ struct bf_folds {
   points *root;                          /* one per shape */
   task *task;                            /* lowest bound first */
   size_t tasks;
+  bool is_even; /* differences of words are spread over all vectors */
   bf_rounds rounds;
 };
 
@@ -326,7 +327,7 @@ static double spaces_below(const bf_folds *folds, unsigned q, unsigned vectors) 
   return all;
 }
 
-/* Lists the first vectors, as tasks. */
+/* Lists the first vectors, as tasks; not all of them where the search is stopped. */
 static void list_tasks(bf_folds *folds, worker *w, unsigned depth, unsigned length) {
   if (depth == length) {
     task *own = &folds->task[folds->tasks++];
@@ -337,6 +338,8 @@ static void list_tasks(bf_folds *folds, worker *w, unsigned depth, unsigned leng
   }
   for (unsigned q = first_q(folds, &w->chain, depth); q <= folds->m; q++)
     for (unsigned low = 0; low < 1u << q; low += 1u << folds->exact->fixed) {
+      if (bf_exact_poll(folds->exact))
+        return;
       w->chain.length = depth;
       if (merge(w, depth, q, low))
         list_tasks(folds, w, depth + 1, length);
@@ -371,6 +374,25 @@ static int compare_tasks(const void *a, const void *b) {
   return memcmp(&x->chain, &y->chain, sizeof x->chain);
 }
 
+/* Sets is_even: how often the most frequent difference occurs, beside the mean. */
+static int compare_differences(bf_folds *folds, bf_diagnostic *diagnostic) {
+  uint32_t *times = calloc((size_t)1 << folds->d, sizeof *times), most = 0;
+  double pairs = 0;
+  if (!times)
+    return bf_no_memory(diagnostic);
+  for (size_t s = 0; s < folds->exact->problem->count; s++) {
+    const points *shape = &folds->root[s];
+    for (unsigned i = 0; i < shape->count; i++)
+      for (unsigned j = 0; j < i; j++, pairs++) {
+        uint32_t now = ++times[shape->code[i] ^ shape->code[j]];
+        most = now > most ? now : most;
+      }
+  }
+  folds->is_even = most <= 4 * pairs / (double)(1u << folds->d) + 8;
+  free(times);
+  return BF_OK;
+}
+
 static int prepare(bf_folds *folds, bf_diagnostic *diagnostic) {
   size_t shapes = folds->exact->problem->count, most = 4096;
   folds->root = calloc(shapes + 1, sizeof *folds->root);
@@ -386,6 +408,7 @@ static int prepare(bf_folds *folds, bf_diagnostic *diagnostic) {
   unsigned before = folds->n > 3 ? folds->n - 3 : 0;
   list_tasks(folds, w, 0, before < TASK_VECTORS ? before : TASK_VECTORS);
   free_worker(w);
+  BF_TRY(compare_differences(folds, diagnostic));
   qsort(folds->task, folds->tasks, sizeof *folds->task, compare_tasks);
   for (size_t i = 0; i < folds->tasks; i++)
     bf_rounds_add(&folds->rounds, folds->task[i].bound, folds->task[i].work);
@@ -415,6 +438,8 @@ int bf_folds_prepare(bf_exact *exact, bf_folds **out, bf_diagnostic *diagnostic)
   *out = folds;
   return BF_OK;
 }
+
+bool bf_folds_is_even(const bf_folds *folds) { return folds->is_even; }
 
 bf_rounds *bf_folds_rounds(bf_folds *folds) { return &folds->rounds; }
 
