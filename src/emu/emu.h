@@ -213,6 +213,7 @@ typedef struct bf_emu_event {
       *global_address;       /* 32 lanes; for shared memory: where cp.async copies from, or NULL */
   bool is_cached;            /* cp.async through the first-level cache */
   const bf_operand *operand; /* by kind, those with bytes; NULL but for operands */
+  const bf_changes *changes; /* of 64-bit atomics whose count depends on values, or NULL */
 } bf_emu_event;
 
 /* Called from several threads at once, never at once with the same worker. */

@@ -17,11 +17,15 @@ int bf_emu_event_count(bf_counter *counter, const bf_machine *machine, const bf_
                        const bf_emu_event *event, bf_count *count) {
   BF_TRY(bf_counter_count_lanes(counter, event->op, event->width_bytes, event->mask,
                                 event->shared_address, count, NULL));
-  if (event->op != BF_OP_CP16 || !event->global_address || !event->mask || follows_lanes(event))
+  bool is_copy =
+      event->op == BF_OP_CP16 && event->global_address && event->mask && !follows_lanes(event);
+  if (!event->mask || (!is_copy && !event->changes))
     return BF_OK;
   bf_access access = {
       .op = event->op, .width_bytes = event->width_bytes, .mask = event->mask, .count = 1};
   memcpy(access.address, event->shared_address, BF_EMU_LANES * sizeof *event->shared_address);
+  if (!is_copy)
+    return bf_memory_count_changes(machine, hash, &access, event->changes, count, NULL);
   return bf_memory_count_copy(machine, hash, &access, event->global_address, event->is_cached,
                               count, NULL);
 }

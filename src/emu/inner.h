@@ -270,7 +270,8 @@ struct bf_emu_warp {
   bf_emu_frame *frames;            /* all but the first, in use or not */
   bf_emu_join *free_joins, *joins; /* those not in use; all */
   struct bf_emu_async *async;      /* of run_async.c: copies not yet waited for */
-  const uint64_t *copied_from;     /* while cp.async reaches for shared memory: its sources */
+  const void *beside;              /* while an access reaches for shared memory: sources of cp.async
+                                    * (32 addresses), or what a 64-bit atomic does (bf_changes) */
   bool copies_cached;              /* and whether it is .ca */
   struct bf_emu_late *late;        /* of late.c: bulk groups, and what else happens later */
   const bf_emu_op *test;           /* the last test of an mbarrier, where it failed, or NULL */

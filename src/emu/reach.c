@@ -20,8 +20,9 @@ static void tell_shared(bf_emu_warp *warp, const bf_emu_op *op, bf_op kind, unsi
                         .width_bytes = width_bytes,
                         .mask = mask,
                         .shared_address = address,
-                        .global_address = warp->copied_from,
-                        .is_cached = warp->copied_from && warp->copies_cached};
+                        .global_address = kind == BF_OP_ADD64 ? NULL : warp->beside,
+                        .is_cached = warp->beside && warp->copies_cached,
+                        .changes = kind == BF_OP_ADD64 ? warp->beside : NULL};
   told(observer->context, &event);
 }
 

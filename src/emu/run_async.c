@@ -188,10 +188,10 @@ static bool reach_places(bf_emu_warp *warp, const bf_emu_op *op, uint32_t lanes,
                          const uint64_t *from, uint8_t **to) {
   const copy_detail *detail = op->detail;
   bf_near_access what = {detail->to.space, detail->kind, detail->bytes, detail->bytes, true};
-  warp->copied_from = from;
+  warp->beside = from;
   warp->copies_cached = detail->is_cached;
   bool is_found = bf_near_reach(warp, op, &detail->to, &what, lanes, to);
-  warp->copied_from = NULL;
+  warp->beside = NULL;
   return is_found;
 }
 

@@ -305,10 +305,37 @@ static void find_changers(atomic *what) {
 
 /* ---- Operations ---- */
 
+/* Whether the count of an atomic depends on values: it is a loop of compare-and-swap, in which some
+ * lane may not change its word. */
+static bool depends_on_values(const bf_emu_warp *warp, const atomic *what, uint32_t mask) {
+  const uint64_t *operand = BF_LANES(const uint64_t, what->b[0]);
+  if (what->kind != BF_OP_ADD64 || !warp->worker->flight->observer || (mask & (mask - 1)) == 0)
+    return false;
+  if (what->apply != add_bits && what->apply != xor_bits)
+    return true;
+  BF_EACH_LANE(mask, lane) if (!operand[lane]) return true;
+  return false;
+}
+
+/* Pointers of all lanes of an atomic whose count depends on values. */
+static bool reach_words(bf_emu_warp *warp, const bf_emu_op *op, const atomic *what, uint32_t mask,
+                        uint8_t **pointer) {
+  bf_changes changes = {what->apply, BF_LANES(const uint64_t, what->b[0]), warp->block->shared,
+                        what->apply == min_u64 || what->apply == max_u64 ||
+                            what->apply == min_s64 || what->apply == max_s64};
+  bf_near_access access = {what->space, what->kind, what->size, what->told_bytes, true};
+  warp->beside = &changes;
+  bool is_right = bf_near_reach(warp, op, &what->address, &access, mask, pointer);
+  warp->beside = NULL;
+  return is_right;
+}
+
 /* Pointers of all lanes; false: the launch has ended. */
 static bool reach(bf_emu_warp *warp, const bf_emu_op *op, const atomic *what, uint32_t mask,
                   uint8_t **pointer) {
   unsigned width = what->size * what->count;
+  if (depends_on_values(warp, what, mask))
+    return reach_words(warp, op, what, mask, pointer);
   bf_near_access access = {what->space, what->kind, width, what->told_bytes, true};
   return bf_near_reach(warp, op, &what->address, &access, mask, pointer);
 }

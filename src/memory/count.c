@@ -369,7 +369,7 @@ int bf_memory_count_locked(const bf_machine *machine, const bf_hash *hash, bf_lo
     bf_locks_loop(machine, hash, access, count);
     break;
   case BF_RULE_LOCK_LOOP_HALVES:
-    bf_locks_loop_halves(machine, hash, access, count);
+    bf_locks_loop_halves(machine, hash, access, NULL, count);
     break;
   case BF_RULE_LOCK_TABLE:
     bf_locks_table(machine, hash, lock_hash, access, count);

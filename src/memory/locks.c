@@ -6,6 +6,8 @@
  * many iterations as its most wanted word has lanes, each with one read. */
 #include "memory/locks.h"
 
+#include <string.h>
+
 /* Load wavefronts of the waiting lanes. */
 static unsigned read_wavefronts(const bf_machine *machine, const bf_hash *hash,
                                 const bf_access *access, uint64_t waiting) {
@@ -131,11 +133,54 @@ static unsigned run_halves(const bf_access *access, const uint32_t *lock, uint64
   return iterations;
 }
 
+/* The same of words whose values are known: a winner of its half still loses where the word is no
+ * longer what it read. Of lanes that wait, those for which there is nothing to change may leave
+ * before they try. */
+static unsigned run_changes(const bf_access *access, const uint32_t *lock, uint64_t first_half,
+                            const bf_changes *changes, unsigned *atomic_wavefronts,
+                            uint64_t *waiting_masks) {
+  uint64_t value[BF_MAX_LANES], new[BF_MAX_LANES], old[BF_MAX_LANES];
+  unsigned same[BF_MAX_LANES], iterations = 0; /* the first lane with the same word */
+  for (uint64_t left = access->mask; left; left &= left - 1) {
+    unsigned lane = (unsigned)__builtin_ctzll(left);
+    same[lane] = lane;
+    for (uint64_t rest = access->mask & (((uint64_t)1 << lane) - 1); rest; rest &= rest - 1)
+      if (access->address[__builtin_ctzll(rest)] == access->address[lane]) {
+        same[lane] = (unsigned)__builtin_ctzll(rest);
+        break;
+      }
+    memcpy(&value[lane], changes->memory + access->address[lane], sizeof *value);
+  }
+  for (uint64_t waiting = access->mask; waiting; iterations++) {
+    uint64_t trying = waiting;
+    waiting_masks[iterations] = waiting;
+    for (uint64_t left = waiting; left; left &= left - 1) {
+      unsigned lane = (unsigned)__builtin_ctzll(left);
+      old[lane] = value[same[lane]];
+      new[lane] = changes->apply(old[lane], changes->operand[lane], 0);
+      if (changes->may_leave && new[lane] == old[lane])
+        trying &= ~((uint64_t)1 << lane);
+    }
+    *atomic_wavefronts += 2 * ((trying & first_half) != 0) + 2 * ((trying & ~first_half) != 0);
+    waiting = trying;
+    for (uint64_t left = lowest_per_lock(lock, trying & first_half) |
+                         lowest_per_lock(lock, trying & ~first_half);
+         left; left &= left - 1) {
+      unsigned lane = (unsigned)__builtin_ctzll(left);
+      if (value[same[lane]] != old[lane])
+        continue;
+      value[same[lane]] = new[lane];
+      waiting &= ~((uint64_t)1 << lane);
+    }
+  }
+  return iterations;
+}
+
 /* Half-warp after half-warp, one lock per pair of banks; the second half loses where the first has
  * just locked the same address; two atomic wavefronts per half with waiting lanes (measured on an
  * H200, tests/data/h200). */
 void bf_locks_loop_halves(const bf_machine *machine, const bf_hash *hash, const bf_access *access,
-                          bf_count *count) {
+                          const bf_changes *changes, bf_count *count) {
   uint64_t first_half = bf_gf2_low_bits(machine->lanes / 2);
   uint32_t lock[BF_MAX_LANES];
   uint64_t waiting[BF_MAX_LANES];
@@ -144,15 +189,32 @@ void bf_locks_loop_halves(const bf_machine *machine, const bf_hash *hash, const 
     unsigned lane = (unsigned)__builtin_ctzll(left);
     lock[lane] = bf_hash_bank(hash, word_of(machine, access, lane)) >> 1;
   }
-  count->lock_iterations = run_halves(access, lock, first_half, &atomic_wavefronts, waiting);
+  count->lock_iterations =
+      changes ? run_changes(access, lock, first_half, changes, &atomic_wavefronts, waiting)
+              : run_halves(access, lock, first_half, &atomic_wavefronts, waiting);
   count->wavefronts_atomic = atomic_wavefronts;
   for (unsigned i = 0; i < count->lock_iterations; i++)
     count->wavefronts_load += read_wavefronts(machine, hash, access, waiting[i]);
   perfect_locks(access, first_half, lock);
-  unsigned best = run_halves(access, lock, first_half, &ideal, waiting);
+  unsigned best = changes ? run_changes(access, lock, first_half, changes, &ideal, waiting)
+                          : run_halves(access, lock, first_half, &ideal, waiting);
   for (unsigned i = 0; i < best; i++)
     ideal += bf_memory_read_ideal(machine, access, waiting[i]);
   count->ideal = ideal;
+}
+
+int bf_memory_count_changes(const bf_machine *machine, const bf_hash *hash, const bf_access *access,
+                            const bf_changes *changes, bf_count *count, bf_diagnostic *diagnostic) {
+  const bf_op_rule *rule = &machine->op[access->op];
+  if (access->op != BF_OP_ADD64 || rule->rule != BF_RULE_LOCK_LOOP_HALVES || !changes)
+    return bf_memory_count(machine, hash, access, count, diagnostic);
+  memset(count, 0, sizeof *count);
+  BF_TRY(bf_memory_check_hash(machine, hash, diagnostic));
+  bf_locks_loop_halves(machine, hash ? hash : machine->none, access, changes, count);
+  count->estimated |= rule->estimated;
+  uint64_t wavefronts = bf_count_wavefronts(count);
+  count->conflicts = wavefronts > count->ideal ? wavefronts - count->ideal : 0;
+  return BF_OK;
 }
 
 /* Which of the locks of its bank a word uses: bits above the bank, folded by the lock hash with the

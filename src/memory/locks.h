@@ -13,8 +13,9 @@ unsigned bf_memory_read_ideal(const bf_machine *machine, const bf_access *access
 
 void bf_locks_loop(const bf_machine *machine, const bf_hash *hash, const bf_access *access,
                    bf_count *count);
+/* changes NULL: every lane changes its word. */
 void bf_locks_loop_halves(const bf_machine *machine, const bf_hash *hash, const bf_access *access,
-                          bf_count *count);
+                          const bf_changes *changes, bf_count *count);
 void bf_locks_table(const bf_machine *machine, const bf_hash *hash, bf_lock_hash lock_hash,
                     const bf_access *access, bf_count *count);
 

@@ -144,6 +144,19 @@ int bf_memory_count_copy(const bf_machine *machine, const bf_hash *hash, const b
                          const uint64_t *from, bool is_cached, bf_count *count,
                          bf_diagnostic *diagnostic);
 
+/* What a 64-bit atomic that is a loop of compare-and-swap does to its words. */
+typedef struct bf_changes {
+  uint64_t (*apply)(uint64_t old, uint64_t operand, uint64_t nothing);
+  const uint64_t *operand; /* of each lane */
+  const uint8_t *memory;   /* that addresses are offsets in, before the access */
+  bool may_leave;          /* min, max: lanes leave the loop where nothing is to change */
+} bf_changes;
+
+/* bf_memory_count for add64 with known values: lanes lose only where the word has another value
+ * than they have read. Other accesses, other rules, and changes NULL: as bf_memory_count. */
+int bf_memory_count_changes(const bf_machine *machine, const bf_hash *hash, const bf_access *access,
+                            const bf_changes *changes, bf_count *count, bf_diagnostic *diagnostic);
+
 /* The fewest passes that any placement of the phase's words could need. */
 unsigned bf_memory_phase_passes(const bf_machine *machine, const bf_phase *phase);
 
