@@ -23,6 +23,7 @@ struct bf_emu_job {
   uint32_t barrier, counted_bytes;
   uint32_t lane, group;
   uint32_t arrivals; /* at the barrier, beside the bytes */
+  uint64_t ticket;   /* it arrives when bf_emu_jobs_land says so; 0: when it is waited for */
   bool parity;       /* of the barrier's phase when it was issued, in which it must arrive */
   /* What it does: bytes from `from` (NULL: from value) to `to`, elements combined as reduce says.
    */
@@ -60,6 +61,9 @@ void bf_emu_groups_wait(bf_emu_warp *warp, uint32_t lanes, uint32_t but);
 uint32_t bf_emu_jobs_missed(const bf_emu_block *block, uint32_t offset);
 /* Does the jobs on their way to the mbarrier at offset of a block; false: there were none. */
 bool bf_emu_jobs_arrive(bf_emu_block *block, uint32_t offset);
+
+/* Does the jobs of a block that have this ticket. */
+void bf_emu_jobs_land(bf_emu_block *block, uint64_t ticket);
 
 /* What a warp has on its way is forgotten, or given back. */
 void bf_emu_late_begin(bf_emu_warp *warp);

@@ -8,6 +8,7 @@
 
 #include "emu/block.h"
 #include "emu/decode.h"
+#include "emu/late.h"
 #include "emu/warp.h"
 
 #include <stdlib.h>
@@ -201,6 +202,18 @@ void bf_emu_warp_step(bf_emu_warp *warp) {
   }
   warp->at = op;
 }
+
+bool bf_emu_warp_test_again(bf_emu_warp *warp) {
+  if (!warp->test || warp->at != warp->test + 1)
+    return false;
+  warp->at = warp->test;
+  warp->test = NULL;
+  return true;
+}
+
+void bf_emu_block_land(bf_emu_block *block, uint64_t ticket) { bf_emu_jobs_land(block, ticket); }
+
+uint64_t bf_emu_block_barriers(const bf_emu_block *block) { return block->epoch; }
 
 bf_emu_wait bf_emu_warp_wait(const bf_emu_warp *warp) {
   if (warp->paths == 0)

@@ -54,6 +54,13 @@ typedef struct bf_emu_next {
 bf_emu_turn bf_emu_warp_peek(bf_emu_warp *warp, bf_emu_next *next);
 /* Executes it; only after a peek that said READY. */
 void bf_emu_warp_step(bf_emu_warp *warp);
+/* Where the instruction just executed was a test of an mbarrier whose phase is not over in all
+ * lanes: makes it the next one again and returns true. */
+bool bf_emu_warp_test_again(bf_emu_warp *warp);
+/* Lets the copies with this ticket (bf_emu_copy) arrive in a block. Barriers may be passed. */
+void bf_emu_block_land(bf_emu_block *block, uint64_t ticket);
+/* Barriers that a block has passed, as bf_emu_next has them. */
+uint64_t bf_emu_block_barriers(const bf_emu_block *block);
 
 typedef enum bf_emu_wait_kind {
   BF_EMU_WAIT_NOTHING, /* there is a next instruction */

@@ -522,7 +522,7 @@ static int open_engine(engine *own, bf_emu *emu, const bf_emu_launch *launch, bf
   own->start = calloc(own->sms, sizeof *own->start);
   if (!own->sm || !own->ended || !own->paused || !own->start)
     return bf_no_memory(diagnostic);
-  bf_emu_observer observer = bf_sim_observer(own->sm, gpu->merge != 0, launch->observer);
+  bf_emu_observer observer = bf_sim_observer(gpu, own->sm, launch->observer);
   bf_emu_launch stepped = *launch;
   stepped.observer = &observer;
   stepped.workers = own->sms;

@@ -19,6 +19,7 @@ enum { KIND_GLOBAL = BF_SIM_UNITS, KIND_EITHER, KINDS };
 #define LOADING_OWED UINT64_MAX
 #define LOADING_COPIES (UINT64_MAX - 1)
 #define LOADING_FENCE (UINT64_MAX - 2) /* and all its stores */
+#define LOADING_TEST (UINT64_MAX - 3)  /* the phase of an mbarrier */
 
 enum { OWED = 16, LATE = 64 };
 
