@@ -26,11 +26,21 @@ bool bf_emu_stepper_stopped(const bf_emu_stepper *stepper);
 /* What %clock and the like read at a place: *clock must live as long as the stepper. */
 void bf_emu_stepper_clock(bf_emu_stepper *stepper, unsigned place, const uint64_t *clock);
 
+/* Blocks in a cluster of the launch; 0: the kernel does not use clusters. Places of a launch with
+ * clusters must not be used side by side. */
+unsigned bf_emu_stepper_cluster(const bf_emu_stepper *stepper);
+/* The number in the grid of block rank of a cluster. */
+uint64_t bf_emu_stepper_in_cluster(const bf_emu_stepper *stepper, uint64_t cluster, unsigned rank);
+/* Makes the blocks of a cluster, each at the place of its rank; they begin when
+ * bf_emu_stepper_begin asks for them. False: out of memory. */
+bool bf_emu_stepper_join(bf_emu_stepper *stepper, uint64_t cluster, const unsigned *place);
 /* Begins block index of the grid at a place; NULL: out of memory. */
 bf_emu_block *bf_emu_stepper_begin(bf_emu_stepper *stepper, unsigned place, uint64_t index);
 /* Gives a block back; its memory serves the next one at that place. */
 void bf_emu_stepper_end(bf_emu_stepper *stepper, unsigned place, bf_emu_block *block);
 
+/* The block of that rank in the cluster of a block; NULL: there is none, or it has ended. */
+bf_emu_block *bf_emu_block_peer(bf_emu_block *block, unsigned rank);
 unsigned bf_emu_block_warps(const bf_emu_block *block);
 bf_emu_warp *bf_emu_block_warp(bf_emu_block *block, unsigned index);
 /* Bytes of host memory that a block in flight takes, registers and shared memory together. */

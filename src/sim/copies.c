@@ -34,8 +34,11 @@ static void begin_copy(bf_sim_sm *sm, const bf_emu_copy *told) {
   bf_sim_copy *copy = new_copy(sm);
   if (!copy)
     return;
-  *copy =
-      (bf_sim_copy){.is_used = true, .block = sm->acting->block, .index = sm->acting->block->index};
+  own->is_engines = sm->executing->is_bulk;
+  *copy = (bf_sim_copy){.is_used = true,
+                        .block = sm->acting->block,
+                        .index = sm->acting->block->index,
+                        .emu = sm->acting->block->emu};
   double latency =
       (double)(told->way == BF_EMU_WAY_STORE ? gpu->copy_store_cycles : gpu->copy_start_cycles);
   latency += told->is_tensor ? (double)gpu->copy_tensor_cycles : 0;
@@ -92,6 +95,13 @@ static void end_copy(bf_sim_sm *sm, const bf_emu_copy *told) {
   bf_sim_copies *own = &sm->copies;
   bf_sim_copy *copy = &own->copy[own->current];
   bool is_store = told->way == BF_EMU_WAY_STORE;
+  if (!own->is_engines) { /* st.async and red.async: stores of threads */
+    copy->ticket = told->ticket;
+    copy->ranks = told->ranks;
+    own->is_open = false;
+    land_at(sm, own->current, (double)(sm->now + gpu->remote_cycles));
+    return;
+  }
   double least = is_store ? gpu->copy_store_least_cycles : gpu->copy_cycles;
   if (told->way == BF_EMU_WAY_SHARE)
     own->taken = told->bytes * gpu->copy_line_cycles / BF_SIM_LINE_BYTES;
@@ -129,10 +139,13 @@ void bf_sim_copy_landed(bf_sim_sm *sm, uint32_t token) {
   bf_sim_copy *copy = &sm->copies.copy[token & ~BF_SIM_COPY_TOKEN];
   bf_sim_block *block = copy->block;
   copy->is_used = false;
-  if (!copy->ticket || !block->emu || block->index != copy->index)
-    return;
-  bf_emu_block_land(block->emu, copy->ticket);
-  bf_sim_block_news(sm, block);
+  for (unsigned rank = 0; copy->ticket && copy->ranks >> rank; rank++) {
+    bf_emu_block *peer = copy->ranks >> rank & 1 ? bf_emu_block_peer(copy->emu, rank) : NULL;
+    if (peer)
+      bf_emu_block_land(peer, copy->ticket);
+  }
+  if (block->emu && block->index == copy->index)
+    bf_sim_block_news(sm, block);
 }
 
 void bf_sim_copies_free(bf_sim_sm *sm) { free(sm->copies.copy); }

@@ -481,6 +481,8 @@ static void begin_late(bf_sim_sm *sm, unsigned scheduler, bf_sim_warp *warp, con
     uint64_t *unit = &own->unit_free[scheduler][BF_SIM_UNIT_MATRIX], now = sm->now * TICKS;
     *unit = (*unit > now ? *unit : now) + ticks((double)op->product_cycles);
     warp->multiplied[warp->multiplied_group] = *unit / TICKS + sm->gpu->product_cycles;
+    own->operands_until = *unit > own->operands_until ? *unit : own->operands_until;
+    own->operand_share = op->operand_share;
   }
 }
 
@@ -529,6 +531,8 @@ static bool issue(bf_sim_sm *sm, unsigned scheduler, bf_sim_warp *warp) {
     bf_sim_tell(sm, warp, scheduler, instruction, sm->now, ready,
                 (unsigned)bf_count_wavefronts(&sm->touched.shared));
   uint64_t earliest = op->unit == BF_SIM_UNIT_BARRIER ? behind_barrier(sm, warp) : busy;
+  if (op->is_ordered && op->unit == BF_SIM_UNIT_BARRIER) /* of the cluster */
+    earliest = op->joins_cluster ? sm->now + sm->gpu->cluster_barrier_cycles : busy;
   go_on(sm, warp, earliest);
   return true;
 }

@@ -74,6 +74,8 @@ typedef struct board {
   unsigned queue_count;
   uint64_t blocked_until; /* ticks: when the unit is free that a ready warp waits for */
   bool queue_has_conflicts;
+  uint64_t operands_until; /* ticks: operands of products take operand_share of the memory's time */
+  float operand_share;
   uint64_t of_kind[KINDS]; /* slots by the kind of the next instruction */
   issuer scheduler[8];
   uint64_t wheel[WHEEL];                  /* slots by cycle */

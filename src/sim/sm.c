@@ -247,7 +247,8 @@ static void pass_written(void *context, const bf_emu_event *event) {
   sm->launch->observer->written(sm->launch->observer->context, event);
 }
 
-bf_emu_observer bf_sim_observer(const bf_sim_gpu *gpu, bf_sim_sm *sms, const bf_emu_observer *other) {
+bf_emu_observer bf_sim_observer(const bf_sim_gpu *gpu, bf_sim_sm *sms,
+                                const bf_emu_observer *other) {
   return (bf_emu_observer){.access = touch,
                            .context = sms,
                            .wants_global = true,
@@ -324,6 +325,18 @@ void bf_sim_free_others(bf_sim_sm *sm, bf_sim_warp *warp) {
     if (warp->emu && warp->turn == BF_EMU_TURN_WAITS)
       look_alone(sm, warp);
   sm->is_freeing = false;
+}
+
+void bf_sim_sm_notify(bf_sim_sm *sm, uint64_t cycle) {
+  for (unsigned i = 0; i < sm->blocks; i++) {
+    bf_sim_block *block = &sm->block[i];
+    uint64_t barriers = block->emu ? bf_emu_block_barriers(block->emu) : block->notified;
+    bool is_new = barriers != block->barriers && barriers != block->notified;
+    block->notified = barriers;
+    bf_sim_request news = {.kind = BF_SIM_NEWS, .token = i};
+    if (is_new && !bf_sim_sm_answer(sm, &news, cycle))
+      sm->failed = true;
+  }
 }
 
 void bf_sim_block_news(bf_sim_sm *sm, bf_sim_block *block) {
@@ -542,7 +555,7 @@ static void begin_block(bf_sim_sm *sm, uint64_t index) {
   }
   block->index = index;
   block->warps_left = block->warps;
-  block->barriers = 0;
+  block->barriers = block->notified = 0;
   sm->count.host_bytes_per_warp = bf_emu_block_bytes(block->emu) / block->warps +
                                   sizeof(bf_sim_warp) + sm->core->warp_bytes(sm);
   for (unsigned i = 0; i < block->warps; i++) {
@@ -571,6 +584,10 @@ void bf_sim_take_answers(bf_sim_sm *sm) {
     bf_sim_answer answer = pop_answer(sm);
     if (answer.request.kind == BF_SIM_LANDED)
       bf_sim_copy_landed(sm, answer.request.token);
+    else if (answer.request.kind == BF_SIM_NEWS && sm->block[answer.request.token].emu)
+      bf_sim_block_news(sm, &sm->block[answer.request.token]);
+    else if (answer.request.kind == BF_SIM_NEWS)
+      continue;
     else if (answer.request.token & BF_SIM_COPY_TOKEN)
       bf_sim_copy_answered(sm, answer.request.token);
     else if (answer.request.kind == BF_SIM_LOAD)

@@ -17,6 +17,7 @@ typedef struct bf_sim_block {
   uint64_t index;
   unsigned warps, warps_left;
   uint64_t barriers;   /* that it has passed, as far as its warps were told */
+  uint64_t notified;   /* and as far as news of it are on their way */
   unsigned first_slot; /* its warps are in slots first_slot, first_slot + 1, ... */
 } bf_sim_block;
 
@@ -83,6 +84,7 @@ typedef struct bf_sim_copy {
   uint32_t ranks;      /* blocks of the cluster that it goes to */
   bf_sim_block *block; /* of the thread that asked for it, and its number then */
   uint64_t index;
+  bf_emu_block *emu; /* the same block */
 } bf_sim_copy;
 
 /* The copy engine (copies.c). */
@@ -94,7 +96,7 @@ typedef struct bf_sim_copies {
    * its first line, and cycles that it has taken. */
   unsigned current;
   double begin, latency, taken;
-  bool is_open;
+  bool is_open, is_engines; /* is_engines: no store of a thread */
 } bf_sim_copies;
 
 /* Tokens of lines of copies have this bit. */
@@ -202,6 +204,9 @@ void bf_sim_execute(bf_sim_sm *sm, bf_sim_warp *warp);
 /* After an instruction that the warp has executed: where its block has passed a barrier, calls
  * core->freed for every other warp that waited and can go on. bf_sim_look does it too. */
 void bf_sim_free_others(bf_sim_sm *sm, bf_sim_warp *warp);
+/* Sends news to blocks that have passed barriers by what other multiprocessors did; they come at a
+ * cycle. */
+void bf_sim_sm_notify(bf_sim_sm *sm, uint64_t cycle);
 /* The block may have passed barriers: tells its warps. */
 void bf_sim_block_news(bf_sim_sm *sm, bf_sim_block *block);
 /* The simulated address of a byte of global memory. */
@@ -231,6 +236,7 @@ void bf_sim_sm_give(bf_sim_sm *sm, uint64_t cycle, uint64_t index);
 bool bf_sim_sm_answer(bf_sim_sm *sm, const bf_sim_request *request, uint64_t cycle);
 /* The observer of the stepper; sms is the array of multiprocessors, other the observer of the
  * launch, or NULL. */
-bf_emu_observer bf_sim_observer(const bf_sim_gpu *gpu, bf_sim_sm *sms, const bf_emu_observer *other);
+bf_emu_observer bf_sim_observer(const bf_sim_gpu *gpu, bf_sim_sm *sms,
+                                const bf_emu_observer *other);
 
 #endif

@@ -145,6 +145,17 @@ static bool is_bulk(const bf_ptx_instruction *instruction) {
   return false;
 }
 
+/* A product of so many columns: rows of its operands have 32 bytes, 64 rows of A (where it is not
+ * in registers) and one for each column of B. It is as slow as the slower of matrix units and
+ * memory. */
+static void set_columns(const bf_sim_gpu *gpu, unsigned columns, bool in_registers, bf_sim_op *op) {
+  double rows = (in_registers ? 0.0 : 64.0) + columns;
+  double memory = gpu->shared_wavefront_cycles * rows * 32 / 128;
+  double cycles = fmax(gpu->product_column_cycles * columns, gpu->product_least_cycles);
+  op->product_cycles = (float)fmax(cycles, memory);
+  op->operand_share = (float)(memory / op->product_cycles);
+}
+
 /* Products of warp groups, which the matrix units make while the warp goes on, and their groups. */
 static void set_product(const bf_sim_gpu *gpu, const bf_ptx_instruction *instruction,
                         bf_sim_op *op) {
@@ -155,8 +166,7 @@ static void set_product(const bf_sim_gpu *gpu, const bf_ptx_instruction *instruc
   op->awaits_products = bf_ptx_has(instruction, "wait_group") && read_groups(instruction, op);
   for (unsigned i = 0; i < instruction->modifiers; i++)
     if (sscanf(instruction->modifier[i], "m64n%uk%u", &columns, &depth) == 2)
-      op->product_cycles =
-          (float)fmax(gpu->product_column_cycles * columns, gpu->product_least_cycles);
+      set_columns(gpu, columns, instruction->operand[1].kind == BF_PTX_VECTOR, op);
 }
 
 /* What an instruction has to do with asynchronous copies of its thread. */
@@ -164,7 +174,7 @@ static void set_copies(const bf_ptx_instruction *instruction, bf_sim_op *op) {
   if (instruction->opcode != BF_PTX_OP_CP)
     return;
   if (is_bulk(instruction)) {
-    op->keeps_order = true;
+    op->is_bulk = op->keeps_order = true;
     op->ends_stores = bf_ptx_has(instruction, "commit_group");
     op->awaits_stores = bf_ptx_has(instruction, "wait_group") && read_groups(instruction, op);
     return;
@@ -174,6 +184,14 @@ static void set_copies(const bf_ptx_instruction *instruction, bf_sim_op *op) {
   if (bf_ptx_has(instruction, "wait_group") && read_groups(instruction, op))
     op->awaits_copies = true;
   op->is_copy = !op->ends_group && !op->awaits_copies && instruction->operands >= 2;
+}
+
+/* Accesses to other blocks of the cluster, which happen in the order of time. */
+static void set_remote(const bf_ptx_instruction *instruction, bf_sim_op *op) {
+  bool is_named = bf_ptx_has(instruction, "shared::cluster") && !is_bulk(instruction);
+  op->is_ordered |= is_named;
+  op->may_be_remote = is_named || (instruction->space == BF_PTX_SPACE_NONE &&
+                                   bf_ptx_op_get(instruction->opcode)->access != BF_PTX_NO_ACCESS);
 }
 
 static void set_memory(const bf_sim_gpu *gpu, const bf_ptx_instruction *instruction,
@@ -187,6 +205,7 @@ static void set_memory(const bf_sim_gpu *gpu, const bf_ptx_instruction *instruct
   op->is_ordered = is_ordered(instruction);
   op->keeps_order = op->is_ordered && keeps_order(instruction);
   op->is_past_l1 = gpu->l1_marked && is_past_l1(instruction);
+  set_remote(instruction, op);
   set_copies(instruction, op);
   if (instruction->opcode == BF_PTX_OP_MBARRIER) {
     op->may_free_others = op->keeps_order = true;
@@ -280,6 +299,8 @@ void bf_sim_unit_set(const bf_sim_gpu *gpu, const bf_emu_instruction *found, bf_
   case BF_PTX_WORK_BARRIER:
     op->unit = BF_SIM_UNIT_BARRIER;
     op->may_free_others = true;
+    op->is_ordered = bf_ptx_has(instruction, "cluster");
+    op->joins_cluster = op->is_ordered && bf_ptx_has(instruction, "wait");
     break;
   case BF_PTX_WORK_EXCHANGE:
     op->unit = BF_SIM_UNIT_MEMORY;
