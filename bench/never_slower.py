@@ -84,6 +84,7 @@ class Build:
         if self.bankfold:
             return [self.bankfold, "run", *options, *program], environment
         environment.update({"LD_PRELOAD": self.library, "BANKFOLD_HASH": "auto"})
+        environment.update({"run": {}, "learn": {"BANKFOLD_LEARN": "1"}, "tune": {"BANKFOLD_HASHES": hashes}}[mode])
         return program, environment
 
 
@@ -289,10 +290,12 @@ def build_all(every):
 
 
 def measure_program(build, measured, options, modes, number):
-    """One round of a program: every mode in turn; a program that fails as it is is left out."""
-    for mode in modes if number % 2 == 0 else modes[::-1]:
-        if number == 0 and "plain" not in measured.faults:
+    """One round of a program: every mode in turn; a program that fails as it is is left out. All is prepared before: learning
+    launches often, and a GPU that was busy for long is slower for a while."""
+    for mode in modes[:1] + modes[:0:-1] if number == 0 else []:  # the longest runs are not the last
+        if "plain" not in measured.faults:
             prepare(build, measured, mode, options)
+    for mode in modes if number % 2 == 0 else modes[::-1]:
         if mode in measured.faults or "plain" in measured.faults:
             continue
         measured.take(mode, run_once(build, measured.program, mode, options.launches, options), True)

@@ -62,7 +62,8 @@ class Source:
         return json.loads(done.stdout)["kernels"] if done.returncode == 0 else []
 
     def suggest(self, patch):
-        done = self.bankfold("suggest", self.ptx, "--source", self.path, "--by", "least", "--patch", patch, "--json")
+        flags = [word for flag in ("-std=c++17", "-w", *self.options.flag) for word in ("--nvcc-flag", flag)]
+        done = self.bankfold("suggest", self.path, *flags, "--by", "least", "--patch", patch, "--json")
         return json.loads(done.stdout)["arrays"] if done.returncode == 0 else None, done.stderr.strip()
 
     def measure(self, program):

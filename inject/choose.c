@@ -7,9 +7,9 @@
  * worth it, fewer blocks at once taken into account (foresee.c). In doubt the launch gets the first
  * version, which is the program's own.
  *
- * Where it is to learn, launches that can get either take turns in the order ABBA until one version
- * is faster beyond noise, or noise has been measured for long enough; then the answer holds for
- * many launches before it is looked at again. */
+ * Where it is to learn, launches that can get either take turns, in an order that is drawn, until
+ * one version is faster beyond noise, or noise has been measured for long enough; then the answer
+ * holds for many launches before it is looked at again. */
 #include "inject.h"
 
 #include "lock.h"
@@ -50,6 +50,7 @@ typedef struct inject_decision {
   inject_lesson *lesson;                /* under the lock; NULL: nothing is learnt */
   struct inject_decision *next_learner; /* in the list of all */
   atomic_bool is_learnt;                /* the answer holds */
+  uint64_t seed;                        /* of the order of turns */
   atomic_uint turn;                     /* launches that were given out in turns */
   atomic_uint held;                     /* launches since the answer */
 } inject_decision;
@@ -208,6 +209,16 @@ static bool expects_gain(const inject_pair *pair, const inject_launch *launch, c
 
 static inject_decision *learners; /* under the lock */
 
+/* A number for the order of turns: others for other kernels, sizes and numbers of earlier samples.
+ */
+static uint64_t seed_of(const inject_lesson *lesson) {
+  uint64_t seed = lesson->grid_bits + 7 * lesson->rows + 131 * lesson->block[0] +
+                  17 * lesson->learning.count[0] + lesson->learning.count[1];
+  for (const char *at = lesson->pair->kernel->name; *at; at++)
+    seed = 31 * seed + (unsigned char)*at;
+  return seed;
+}
+
 /* Prepares to learn about launches that can get either version, where that is asked for; what
  * earlier runs have learnt is known, and all there is where times are taken. */
 static void start_learning(const inject_pair *pair, inject_decision *to) {
@@ -224,6 +235,7 @@ static void start_learning(const inject_pair *pair, inject_decision *to) {
       driver.device_name(made->gpu, sizeof made->gpu, device) != CUDA_SUCCESS)
     strcpy(made->gpu, "unknown");
   inject_memory_recall(made);
+  to->seed = seed_of(made);
   to->lesson = made;
 }
 
@@ -463,7 +475,7 @@ static bool take_turn(inject_launch *launch, inject_decision *decision, bool is_
     atomic_fetch_sub(&decision->turn, 1);
     return is_beside;
   }
-  return ((turn + 1) / 2) % 2; /* ABBA */
+  return inject_learn_turn(decision->seed, turn);
 }
 
 void inject_choose(inject_pair *pair, inject_launch *launch) {

@@ -288,6 +288,9 @@ inject_verdict inject_learn_judge(const inject_learning *learning);
 /* Whether no more is to be learnt where there is no verdict: there is no room for more, or the
  * medians of enough samples are alike. */
 bool inject_learn_is_over(const inject_learning *learning);
+/* The version that a turn gets: each one in every two turns, in an order without a period, and
+ * another one for another seed. */
+bool inject_learn_turn(uint64_t seed, unsigned turn);
 /* Takes a sample of the launch where there is room: records events in its stream. */
 void inject_learn_begin(inject_launch *launch, void *owner);
 void inject_learn_end(inject_launch *launch, int result);

@@ -76,6 +76,18 @@ bool inject_learn_is_over(const inject_learning *learning) {
   return are_alike || least == INJECT_MOST_SAMPLES;
 }
 
+/* ---- Turns ---- */
+
+/* Programs repeat themselves: their fourth launch of a kernel may always be the one that overlaps
+ * with another stream's, or with another kernel that takes turns itself. In an order that repeats
+ * too, one version would get all of those. So the order within two turns is drawn (splitmix64). */
+bool inject_learn_turn(uint64_t seed, unsigned turn) {
+  uint64_t x = seed + (turn / 2 + 1) * 0x9e3779b97f4a7c15u;
+  x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9u;
+  x = (x ^ x >> 27) * 0x94d049bb133111ebu;
+  return ((x ^ x >> 31) ^ turn) & 1;
+}
+
 /* ---- Events ---- */
 
 typedef struct inject_sample {

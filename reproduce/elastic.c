@@ -27,6 +27,16 @@ static int run_history(void *context, unsigned index, bf_diagnostic *diagnostic)
                           &results->history[index / HISTORIES][index % HISTORIES], diagnostic);
 }
 
+/* Reduction where DRAM has half the bandwidth, the baseline and the conflict-aware pipeline: a
+ * quarter of its grid. */
+static int run_slow(void *context, unsigned index, bf_diagnostic *diagnostic) {
+  static const char *const slow[] = {"dram_sector_cycles=6.5", NULL};
+  elastic_results *results = context;
+  const elastic_benchmark *own = &elastic_benchmarks[REDUCTION];
+  return elastic_simulate(own->name, results->is_quick ? own->quick_scale : own->scale / 4,
+                          index ? AWARE : BASELINE, slow, &results->slow[index], diagnostic);
+}
+
 /* Benchmarks once more with other memories and queues. */
 static int find_causes(bf_reproduce_run *run, elastic_results *results, bf_diagnostic *diagnostic) {
   static const unsigned named[ELASTIC_SUBJECTS] = {TRANSPOSE, IDCT, DCT_SHORT, IDCT_SHORT};
@@ -42,6 +52,7 @@ static int find_causes(bf_reproduce_run *run, elastic_results *results, bf_diagn
   }
   BF_TRY(elastic_causes_find(run, subjects, &aes, &results->causes, diagnostic));
   elastic_causes_show(run, subjects, &results->causes);
+  BF_TRY(bf_reproduce_parallel(run, 2, "slower memory", run_slow, results, diagnostic));
   return bf_reproduce_parallel(run, ELASTIC_BENCHMARKS * HISTORIES, "histories", run_history,
                                results, diagnostic);
 }

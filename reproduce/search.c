@@ -341,6 +341,55 @@ static int claim_patterns(bf_reproduce_run *run, const bf_machine *machine,
   return BF_OK;
 }
 
+/* Bit-vectors, or pairs of them with XOR and a mask, that leave no conflicts of a warp's words. */
+static int count_free(const bf_machine *machine, const uint32_t *word, bool with_xor,
+                      unsigned *free_of_conflicts, bf_diagnostic *diagnostic) {
+  bf_geometry geometry = bf_machine_geometry(machine);
+  bf_access access = {.op = BF_OP_LD, .width_bytes = 4, .count = 1, .mask = UINT32_MAX};
+  for (unsigned i = 0; i < LANES; i++)
+    access.address[i] = 4 * word[i];
+  *free_of_conflicts = 0;
+  for (unsigned k1 = 0; k1 <= geometry.address_bits - MOST_BITS; k1++)
+    for (unsigned k2 = 0; k2 < (with_xor ? geometry.address_bits : 1); k2++)
+      for (unsigned mask = 0; mask < (with_xor ? 1U << MOST_BITS : 1); mask++) {
+        char text[40];
+        bf_hash *hash;
+        bf_count count;
+        if (with_xor && k1 == k2)
+          continue; /* bits cancel each other */
+        snprintf(text, sizeof text, with_xor ? "xor:%u,%u,%u" : "perm:%u", k1, k2, mask);
+        BF_TRY(bf_hash_parse_banks(text, &geometry, &hash, diagnostic));
+        int error = bf_memory_count(machine, hash, &access, &count, diagnostic);
+        bf_hash_free(hash);
+        BF_TRY(error);
+        *free_of_conflicts += count.conflicts == 0;
+      }
+  return BF_OK;
+}
+
+/* Section 4.2: the Fast Walsh Transform of stride 8 has lanes in bits 0 to 2 and 5 to 6, which one
+ * vector of bits cannot have and two can. */
+static int claim_vectors(bf_reproduce_run *run, const bf_machine *machine,
+                         bf_diagnostic *diagnostic) {
+  uint32_t word[LANES];
+  unsigned one, two;
+  for (uint32_t i = 0; i < LANES; i++)
+    word[i] = i / 8 * 32 + i % 8;
+  BF_TRY(count_free(machine, word, false, &one, diagnostic));
+  BF_TRY(count_free(machine, word, true, &two, diagnostic));
+  bf_reproduce_claim_addf(
+      run,
+      &(bf_reproduce_claim){.name = "bits of the Fast Walsh Transform of stride 8 (4.2)",
+                            .rule = BF_CLAIM_WORDS,
+                            .published_text = "no single bit-vector has them, two with XOR do",
+                            .is_so = one == 0 && two > 0,
+                            .must_hold = true,
+                            .derived = follows,
+                            .why = "banks are others."},
+      "%u of 10 bit-vectors and %u of 4480 with XOR leave no conflicts", one, two);
+  return BF_OK;
+}
+
 static int reproduce_search(bf_reproduce_run *run, bf_diagnostic *diagnostic) {
   bf_machine *machine;
   claim_sizes(run);
@@ -348,6 +397,8 @@ static int reproduce_search(bf_reproduce_run *run, bf_diagnostic *diagnostic) {
   int error = claim_patterns(run, machine, diagnostic);
   if (!error)
     error = claim_strides(run, machine, diagnostic);
+  if (!error)
+    error = claim_vectors(run, machine, diagnostic);
   bf_machine_free(machine);
   BF_TRY(error);
   BF_TRY(claim_candidates(run, diagnostic));

@@ -11,10 +11,11 @@ const bf_reproduction bf_reproduce_voting[] = {
      "best "
      "of them and the published one on all of it.",
      bf_voting_histograms},
-    {"histogram-pictures", "histograms of pictures of several kinds", "braak15, Figs. 3.5, 3.8",
-     "Histograms for every warp and for every thread of two photographs, a picture of one value "
-     "and "
-     "one of random values, on one multiprocessor of a GTX 470.",
+    {"histogram-pictures", "histograms of pictures of several kinds",
+     "braak15, Figs. 3.5, 3.6, 3.8",
+     "Histograms for every thread and for every warp of two photographs, a picture of one value "
+     "and one of random values, on a GTX 470; those for every thread in three layouts and several "
+     "sizes of blocks on four GPUs.",
      bf_voting_kinds},
     {"hough-tables", "the Hough transform in two ways on four GPUs",
      "braak15, Tables 4.1-4.3, Fig. 4.10",

@@ -380,6 +380,10 @@ int rt_release(rt_context *context, void *address);
 
 /* ---- Launches (launch.c) ---- */
 
+/* A kernel that a GPU would run, and the emulator does not: the program must not take what is in
+ * memory for its results, so that the error stays. Returns it. */
+int rt_refuse_kernel(rt_context *context, rt_function *function, int error);
+
 /* Checks and runs a launch; a cudaError. */
 int rt_launch(rt_context *context, const void *host, const rt_configuration *how, void **arguments,
               bool cooperative);

@@ -36,7 +36,7 @@ int rt_work_kernel(rt_context *context, const void *host, rt_dim3 grid, rt_dim3 
     return cudaErrorInvalidDeviceFunction;
   int error = rt_make_ready(context, function);
   if (error != cudaSuccess)
-    return error;
+    return rt_refuse_kernel(context, function, error);
   *work = (rt_node){
       .kind = RT_NODE_KERNEL,
       .kernel = {.host = host,

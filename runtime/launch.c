@@ -154,9 +154,7 @@ static void tolerate(void *given, const bf_emu_fault *fault, unsigned site) {
   __atomic_store_n(&tolerated[site], SAID, __ATOMIC_RELAXED);
 }
 
-/* A kernel that a GPU would run, and the emulator does not: the program must not take what is in
- * memory for its results, so that the error stays. Returns it. */
-static int refuse(rt_context *context, rt_function *function, int error) {
+int rt_refuse_kernel(rt_context *context, rt_function *function, int error) {
   rt_tally *tally = rt_tally_of(context, function);
   if (tally)
     tally->refused++;
@@ -214,7 +212,7 @@ static int run(rt_context *context, rt_function *function, bf_emu_launch *launch
   if (failure != BF_OK) {
     rt_say(context, "kernel %s: %s", function->name, diagnostic.message);
     return failure == BF_NO_MEMORY     ? cudaErrorMemoryAllocation
-           : failure == BF_UNSUPPORTED ? refuse(context, function, cudaErrorNotSupported)
+           : failure == BF_UNSUPPORTED ? rt_refuse_kernel(context, function, cudaErrorNotSupported)
                                        : cudaErrorInvalidValue;
   }
   tally->faults += result.fault.kind != BF_EMU_NO_FAULT;
@@ -333,7 +331,7 @@ int rt_launch(rt_context *context, const void *host, const rt_configuration *how
     return cudaErrorInvalidResourceHandle;
   int error = rt_make_ready(context, function);
   if (error != cudaSuccess)
-    return refuse(context, function, error);
+    return rt_refuse_kernel(context, function, error);
   error = rt_check_launch(context, function, how, cooperative);
   return error == cudaSuccess ? start(context, function, how, arguments, cooperative) : error;
 }

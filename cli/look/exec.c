@@ -219,10 +219,11 @@ static int status_of(const settings *s, const bf_costs *costs, int status) {
 
 /* Says that there is nothing to show, and why that may be. */
 static void say_nothing_ran(const cli_program_run *run, const bf_process_program *program) {
+  bool has_cuda = *program->cuda_library || program->cuda.runtime || program->needs_driver ||
+                  program->has_fatbin;
   fprintf(stderr, "bankfold: %s launched no kernel%s\n", run->program,
-          *program->cuda_library
-              ? ""
-              : ": neither it nor a program that it started called the CUDA runtime");
+          has_cuda ? ""
+                   : ": it has no CUDA of its own, and no program that it started launched one");
 }
 
 /* Reads the records of the run and writes the table or JSON. */

@@ -21,7 +21,7 @@ static int find_remedy(const cli_program_run *run, const bf_costs *costs, size_t
                                                                      : BF_LOCK_ADD;
   *remedy = (bf_remedy){0};
   return index < REMEDIES ? bf_remedy_find(run->machine, kernel->hash ? kernel->hash : run->hash,
-                                           locks, kernel, remedy, diagnostic)
+                                           locks, kernel, run->fix_seconds, remedy, diagnostic)
                           : BF_OK;
 }
 

@@ -75,6 +75,10 @@ static void write_speed(const cli_launch_table *costs, bf_text *text) {
   bf_text_addf(text, "%-*s %12llu  ", LABEL, "cycles", (number)result->cycles);
   cli_write_time(result->seconds, text);
   bf_text_addf(text, " at %.0f MHz\n", costs->gpu->clock_mhz);
+  if (result->cycles_high)
+    bf_text_addf(text, "%-*s %12llu  blocks of %llu; 95%% interval of cycles %llu to %llu\n", LABEL,
+                 "simulated", (number)result->simulated_blocks, (number)result->blocks,
+                 (number)result->cycles_low, (number)result->cycles_high);
   bf_text_addf(text, "%-*s %12llu  %.2f a cycle on each of %u SM%s\n", LABEL, "instructions",
                (number)result->issued, bf_sim_ipc_per_sm(total), result->sms,
                result->sms == 1 ? "" : "s");
@@ -189,7 +193,28 @@ static void write_numbers_json(const char *key, const uint32_t *value, bf_json *
   bf_json_end(json, ']');
 }
 
-static void write_line_json(const bf_sim_line *line, bf_json *json) {
+/* Joules of a launch by what they went to; null where the GPU's file does not say. */
+static bool write_energy_json(const bf_sim_gpu *gpu, const bf_sim_result *result,
+                              bf_sim_energy *energy, bf_json *json) {
+  if (!bf_sim_energy_find(gpu, result, energy)) {
+    bf_json_string(json, "energy", NULL);
+    return false;
+  }
+  bf_json_begin(json, "energy", '{', false);
+  bf_json_real(json, "joules", energy->total);
+  bf_json_real(json, "rest_joules", energy->idle);
+  bf_json_real(json, "instruction_joules", energy->issue);
+  bf_json_real(json, "shared_joules", energy->shared);
+  bf_json_real(json, "cache_joules", energy->l1 + energy->l2);
+  bf_json_real(json, "dram_joules", energy->dram);
+  bf_json_real(json, "conflict_joules", energy->conflicts);
+  bf_json_end(json, '}');
+  return true;
+}
+
+/* A line of the source; joules: where they are known. */
+static void write_line_json(const bf_sim_line *line, const bf_sim_site_energy *joules,
+                            bf_json *json) {
   bf_json_begin(json, NULL, '{', false);
   bf_json_string(json, "file", line->file);
   if (line->file) {
@@ -203,6 +228,10 @@ static void write_line_json(const bf_sim_line *line, bf_json *json) {
   bf_json_number(json, "wavefronts", line->cost.wavefronts);
   bf_json_number(json, "conflicts", line->cost.conflicts);
   bf_json_number(json, "waited_cycles", line->cost.waited_cycles);
+  if (joules) {
+    bf_json_real(json, "joules", joules->total);
+    bf_json_real(json, "conflict_joules", joules->conflicts);
+  }
   bf_json_end(json, '}');
 }
 
@@ -242,6 +271,11 @@ static void write_stalls_json(const bf_sim_result *result, bf_json *json) {
 static void write_cost_json(const bf_sim_gpu *gpu, const bf_sim_launched *launched, bf_json *json) {
   const bf_sim_result *result = &launched->result;
   bf_json_number(json, "cycles", result->cycles);
+  if (result->cycles_high) {
+    bf_json_number(json, "cycles_low", result->cycles_low);
+    bf_json_number(json, "cycles_high", result->cycles_high);
+    bf_json_number(json, "simulated_blocks", result->simulated_blocks);
+  }
   bf_json_real(json, "seconds", result->seconds);
   bf_json_number(json, "instructions", result->issued);
   bf_json_real(json, "ipc_per_sm", bf_sim_ipc_per_sm(launched));
@@ -259,9 +293,14 @@ static void write_cost_json(const bf_sim_gpu *gpu, const bf_sim_launched *launch
   write_memory_json(result, json);
   bf_json_real(json, "host_seconds", result->host_seconds);
   bf_json_number(json, "host_bytes_per_warp", result->host_bytes_per_warp);
+  bf_sim_energy energy;
+  bool has_energy = write_energy_json(gpu, result, &energy, json);
   bf_json_begin(json, "lines", '[', false);
-  for (size_t i = 0; i < launched->lines; i++)
-    write_line_json(&launched->line[i], json);
+  for (size_t i = 0; i < launched->lines; i++) {
+    const bf_sim_line *line = &launched->line[i];
+    bf_sim_site_energy joules = bf_sim_energy_of_site(gpu, result, &energy, &line->cost);
+    write_line_json(line, has_energy ? &joules : NULL, json);
+  }
   bf_json_end(json, ']');
 }
 

@@ -6,7 +6,7 @@
 
 typedef struct settings {
   cli_common common;
-  const char *launch, *hash, *check;
+  const char *launch, *hash, *check, *time_limit;
   uint64_t module, workers;
   bool as_written;
   cli_gate gate;
@@ -21,6 +21,8 @@ static const cli_option options[] = {
      "more faults to look for: uninitialised, races, or both with a comma"},
     {"as-written", CLI_FLAG, offsetof(settings, as_written), NULL, NULL,
      "count accesses as the PTX has them, not as ptxas merges them"},
+    {"time-limit", CLI_TEXT, offsetof(settings, time_limit), "SECONDS", NULL,
+     "longest search of a fix for each kernel (default 0.25)"},
     {"module", CLI_NUMBER, offsetof(settings, module), "N", NULL,
      "module of a program or fat binary (default 1)"},
     {"threads", CLI_NUMBER, offsetof(settings, workers), "N", NULL,
@@ -33,6 +35,7 @@ typedef struct profiling {
   const settings *settings;
   const bf_machine *machine;
   const bf_hash *hash;
+  double fix_seconds;
   bf_costs costs;
   bf_profile *profile; /* of the launch that runs */
   bf_emu_observer observer;
@@ -62,8 +65,10 @@ static int after(void *context, const bf_emu_launch *launch, const bf_emu_result
 static int write_results(const settings *s, profiling *work, const char *file,
                          bf_diagnostic *diagnostic) {
   bf_text text = {0};
-  cli_program_run run = {
-      .program = file, .machine = work->machine, .hash = bf_hash_text(work->hash)};
+  cli_program_run run = {.program = file,
+                         .machine = work->machine,
+                         .hash = bf_hash_text(work->hash),
+                         .fix_seconds = work->fix_seconds};
   bf_costs_sort(&work->costs);
   int error = s->common.json
                   ? cli_kernel_table_write_json(&run, &work->costs, &text, diagnostic)
@@ -93,6 +98,9 @@ static int profile(const void *given, int count, char **arguments) {
   if (s->workers > 1024)
     return cli_usage_error(&cli_profile, "--workers takes at most 1024");
   profiling work = {.settings = s};
+  status = cli_seconds(&cli_profile, "time-limit", s->time_limit, &work.fix_seconds);
+  if (status >= 0)
+    return status;
   int error = cli_load_machine(&s->common, &machine, &diagnostic);
   if (!error)
     error = bf_launches_check_machine(machine, &diagnostic);

@@ -17,7 +17,7 @@ typedef struct settings {
   uint64_t module, scale, seed;
   const char *timeline, *svg, *diagram_svg;
   uint64_t timeline_cycles, diagram, diagram_from, width;
-  const char *sweep, *output, *what_if;
+  const char *sweep, *output, *what_if, *sample;
 } settings;
 
 enum { TIMELINE_CYCLES = 100000, DIAGRAM_CYCLES = 100 };
@@ -52,6 +52,9 @@ static const cli_option options[] = {
      "characters in a line of the diagram (default: the terminal's)"},
     {"what-if", CLI_TEXT, offsetof(settings, what_if), "HASH", NULL,
      "what hashing the banks would be worth: gains, and what 80 of 100 measured ones lie in"},
+    {"sample", CLI_TEXT, offsetof(settings, sample), "SHARE", NULL,
+     "simulate a share of the blocks of large launches, and some of many launches alike; auto: as "
+     "few as will do"},
     {"sweep", CLI_TEXT, offsetof(settings, sweep), "AXES", NULL,
      "simulate every combination of values: 'hash=none|fixed;sms=1..8' (docs/sweeps.md)"},
     {"output", CLI_TEXT, offsetof(settings, output), "FILE", NULL,
@@ -172,6 +175,15 @@ static int write_results(simulating *work, bf_text *text, bf_diagnostic *diagnos
 
 /* ---- The command ---- */
 
+/* Makes the sampler that --sample asks for. */
+static int make_sampler(const settings *s, bf_sim_ledger *ledger, bf_diagnostic *diagnostic) {
+  double share;
+  if (!s->sample || !bf_sim_sample_share(s->sample, &share))
+    return BF_OK;
+  ledger->sampler = bf_sim_sampler_create(share);
+  return ledger->sampler ? BF_OK : bf_no_memory(diagnostic);
+}
+
 /* What is wrong with a sweep: -1 to go on or an exit status. */
 static int check_sweep_usage(const settings *s, const char *file) {
   if (!s->sweep != !s->output)
@@ -181,6 +193,12 @@ static int check_sweep_usage(const settings *s, const char *file) {
   if (s->sweep && (s->timeline || s->svg || s->diagram || s->diagram_svg))
     return cli_usage_error(&cli_sim, "--timeline, --svg and --diagram show one simulation, not a "
                                      "sweep");
+  double share;
+  if (s->sample && !bf_sim_sample_share(s->sample, &share))
+    return cli_usage_error(
+        &cli_sim, "--sample takes a share above 0 and up to 100%%, or auto, not '%s'", s->sample);
+  if (s->sample && (s->sweep || s->timeline || s->diagram || s->diagram_svg))
+    return cli_usage_error(&cli_sim, "--sample excludes --sweep, --timeline and --diagram");
   if (s->sweep && file && strcmp(file, "-") == 0)
     return cli_usage_error(&cli_sim, "a sweep reads its file more than once; standard input cannot "
                                      "be");
@@ -217,6 +235,7 @@ static void unload(simulating *work) {
   bf_diagram_free(work->ledger.diagram);
   bf_writer_close(work->svg);
   bf_writer_close(work->diagram_svg);
+  bf_sim_sampler_free(work->ledger.sampler);
   bf_sim_ledger_free(&work->ledger);
   cli_simulation_free(&work->simulation);
 }
@@ -227,6 +246,8 @@ static int write_worth(const simulating *work, bf_text *text, bf_diagnostic *dia
   hashed.hash = work->settings->what_if;
   simulating other = {.settings = work->settings, .file = work->file, .benchmark = work->benchmark};
   int error = cli_simulation_load(&hashed, &other.simulation, &other.ledger, diagnostic);
+  if (!error)
+    error = make_sampler(work->settings, &other.ledger, diagnostic);
   if (!error)
     error = other.benchmark ? run_benchmark(&other, diagnostic) : run_file(&other, diagnostic);
   if (!error)
@@ -266,6 +287,8 @@ static int sim(const void *given, int count, char **arguments) {
                      .file = s->benchmark ? NULL : arguments[0],
                      .benchmark = s->benchmark ? bf_corpus_find(s->benchmark) : NULL};
   int error = cli_simulation_load(&s->simulated, &work.simulation, &work.ledger, &diagnostic);
+  if (!error)
+    error = make_sampler(s, &work.ledger, &diagnostic);
   if (!error)
     error = open_outputs(&work, &diagnostic);
   if (!error)

@@ -23,8 +23,9 @@ static int find_nvcc(const char *source, char path[PATH_MAX], bf_diagnostic *dia
 
 static bool tick(void *bar) { return cli_block_bar_step(bar, 0, 0); }
 
-/* Runs nvcc; what it says goes to standard error. */
-static int run_nvcc(const char *source, char **arguments, bf_diagnostic *diagnostic) {
+/* Runs nvcc; what it says goes to standard error, unless is_quiet. */
+static int run_nvcc(const char *source, char **arguments, bool is_quiet,
+                    bf_diagnostic *diagnostic) {
   cli_block_bar bar = cli_block_bar_begin("nvcc compiles");
   bf_process nvcc = {.path = arguments[0],
                      .arguments = arguments,
@@ -36,8 +37,9 @@ static int run_nvcc(const char *source, char **arguments, bf_diagnostic *diagnos
   int error = bf_process_run(&nvcc, &end, diagnostic);
   cli_block_bar_end(&bar);
   BF_TRY(error);
-  fprintf(stderr, "%s%s", end.output.data ? end.output.data : "",
-          end.error.data ? end.error.data : "");
+  if (!is_quiet)
+    fprintf(stderr, "%s%s", end.output.data ? end.output.data : "",
+            end.error.data ? end.error.data : "");
   bool succeeded = end.status == 0;
   bf_process_end_free(&end);
   return succeeded ? BF_OK
@@ -55,7 +57,7 @@ static bool has_architecture(const cli_texts *flags) {
 
 /* Compiles source with some flags of our own, ending with NULL. */
 static int compile(const char *source, const cli_texts *flags, const char *const *own,
-                   const char *output, bf_diagnostic *diagnostic) {
+                   const char *output, bool is_quiet, bf_diagnostic *diagnostic) {
   char nvcc[PATH_MAX];
   const char *arguments[MOST_ARGUMENTS];
   unsigned count = 0;
@@ -71,17 +73,23 @@ static int compile(const char *source, const cli_texts *flags, const char *const
   arguments[count++] = "-o";
   arguments[count++] = output;
   arguments[count] = NULL;
-  return run_nvcc(source, (char **)arguments, diagnostic);
+  return run_nvcc(source, (char **)arguments, is_quiet, diagnostic);
 }
 
 int cli_compile_ptx(const char *source, const cli_texts *flags, const char *output,
                     bf_diagnostic *diagnostic) {
   static const char *const own[] = {"-lineinfo", "-ptx", NULL};
-  return compile(source, flags, own, output, diagnostic);
+  return compile(source, flags, own, output, false, diagnostic);
+}
+
+int cli_try_ptx(const char *source, const cli_texts *flags, const char *output,
+                bf_diagnostic *diagnostic) {
+  static const char *const own[] = {"-lineinfo", "-ptx", "-w", NULL};
+  return compile(source, flags, own, output, true, diagnostic);
 }
 
 int cli_compile_program(const char *source, const cli_texts *flags, const char *output,
                         bf_diagnostic *diagnostic) {
   static const char *const own[] = {"-lineinfo", "-cudart", "shared", NULL};
-  return compile(source, flags, own, output, diagnostic);
+  return compile(source, flags, own, output, false, diagnostic);
 }

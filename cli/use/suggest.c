@@ -114,17 +114,58 @@ static int read_accesses(running *r) {
 
 /* ---- The patch ---- */
 
-/* Makes the patch, and writes it where that is asked for. */
-static int make_patch(running *r) {
+/* Looks at the patched source as at the original, and whether tentative changes hold there. */
+static int verify(running *r, bool *is_fit) {
+  bf_ptx_module *module;
+  bf_review patched = {.arrays = 0};
+  int unused;
+  BF_TRY(cli_suggest_try(&r->runs, &r->review, &module, r->diagnostic));
+  if (!module)
+    return bf_review_verify(&r->review, NULL, is_fit);
+  int error =
+      bf_review_find_arrays(&patched, module, r->machine, r->settings->kernel, r->diagnostic);
+  if (!error && (r->settings->launch || r->settings->run))
+    error = cli_suggest_record(&r->runs, "tried", &patched, &unused, r->diagnostic);
+  else if (!error)
+    error = bf_review_add_analysis_like(&patched, &r->review, r->diagnostic);
+  if (!error)
+    error = bf_review_verify(&r->review, &patched, is_fit);
+  bf_review_free(&patched);
+  bf_ptx_free(module);
+  return error;
+}
+
+static bool has_tentative(const bf_review *review) {
+  for (size_t i = 0; i < review->arrays; i++)
+    if (review->array[i].is_patched && review->array[i].is_tentative)
+      return true;
+  return false;
+}
+
+/* Makes the patch; tentative changes that do not hold are taken back. */
+static int make_edits(running *r) {
   const settings *s = r->settings;
   bool by_padding = s->by && strcmp(s->by, "padding") == 0;
   bool by_least = !s->by || strcmp(s->by, "least") == 0;
+  int kind = by_least ? -1 : by_padding ? BF_SUGGEST_PADDING : BF_SUGGEST_SWIZZLE;
+  r->review.can_verify = bf_source_is_name(r->file) && !s->run && !s->trace && r->review.source &&
+                         strcmp(r->review.source->file, r->file) == 0;
+  BF_TRY(bf_review_patch(&r->review, kind, r->diagnostic));
+  for (bool is_fit = false; has_tentative(&r->review) && !is_fit;) {
+    BF_TRY(verify(r, &is_fit));
+    if (is_fit)
+      break;
+    bf_review_take_back(&r->review);
+    BF_TRY(bf_review_patch(&r->review, kind, r->diagnostic));
+  }
+  return BF_OK;
+}
+
+/* Makes the patch, and writes it where that is asked for. */
+static int make_patch(running *r) {
+  const settings *s = r->settings;
   bf_text text = {0};
-  BF_TRY(bf_review_patch(&r->review,
-                         by_least     ? -1
-                         : by_padding ? BF_SUGGEST_PADDING
-                                      : BF_SUGGEST_SWIZZLE,
-                         r->diagnostic));
+  BF_TRY(make_edits(r));
   if (!s->patch || !r->review.patch.edits)
     return BF_OK;
   int error = bf_patch_write_diff(&r->review.patch, r->review.source->file, &text, r->diagnostic);

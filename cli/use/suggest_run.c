@@ -112,6 +112,20 @@ static int write_patched(const cli_suggest_runs *runs, bf_review *review, char p
   return error;
 }
 
+int cli_suggest_try(const cli_suggest_runs *runs, bf_review *review, bf_ptx_module **module,
+                    bf_diagnostic *diagnostic) {
+  char source[PATH_MAX], include[PATH_MAX], ptx[MOST_PATH];
+  bf_diagnostic refused;
+  cli_texts flags;
+  *module = NULL;
+  snprintf(ptx, sizeof ptx, "%s/tried.ptx", runs->folder);
+  add_include(runs, review->source->file, include, &flags);
+  BF_TRY(write_patched(runs, review, source, diagnostic));
+  if (cli_try_ptx(source, &flags, ptx, &refused) != BF_OK)
+    return BF_OK;
+  return bf_fatbin_read_ptx(ptx, 0, module, diagnostic);
+}
+
 /* Compiles the patched source to PTX, and with a program to one. */
 static int compile_patched(const cli_suggest_runs *runs, bf_review *review, char *program,
                            bf_ptx_module **module, bf_diagnostic *diagnostic) {

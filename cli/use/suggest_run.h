@@ -18,6 +18,10 @@ typedef struct cli_suggest_runs {
 int cli_suggest_record(const cli_suggest_runs *runs, const char *name, bf_review *review,
                        int *status, bf_diagnostic *diagnostic);
 
+/* Compiles the patched source to PTX, which is read; *module is NULL where it does not compile. */
+int cli_suggest_try(const cli_suggest_runs *runs, bf_review *review, bf_ptx_module **module,
+                    bf_diagnostic *diagnostic);
+
 /* Compiles and runs the patched source and compares: conflicts of the arrays that were patched, and
  * memory, or what the program prints. The accesses of the original must have been recorded under
  * the name "original"; status is that of its program. */

@@ -79,13 +79,11 @@ for_each_use(const bf_review *review, const bf_review_array *item, const bf_sugg
       bf_source_uses(review->source, item->declared, &use, &uses, problem, NULL) != BF_OK)
     return false;
   bf_patch_array change = bf_review_change(item, suggestion);
+  bf_patch_find_effects(review->source, use, uses, &change);
   for (size_t i = 0; i < uses; i++) {
     bf_text before = {0}, after = {0};
     bf_patch_write_before(review->source, &use[i], &before);
-    if (bf_patch_repeats_effect(review->source, &change, &use[i]))
-      bf_text_puts(&after, "the same, with subscripts computed before");
-    else
-      bf_patch_write_after(review->source, &change, &use[i], &after);
+    bf_patch_write_after(review->source, &change, &use[i], &after);
     clean(&before);
     clean(&after);
     if (!before.failed && !after.failed && before.data && after.data)
@@ -94,6 +92,24 @@ for_each_use(const bf_review *review, const bf_review_array *item, const bf_sugg
     bf_text_free(&after);
   }
   return uses > 0;
+}
+
+/* What is defined before the declaration: a macro or a function, or nothing. */
+static void write_definition(const bf_review *review, const bf_review_array *item,
+                             const bf_suggestion *suggestion, bf_text *text) {
+  bf_patch_array change = bf_review_change(item, suggestion);
+  bf_source_use *use;
+  size_t uses = 0;
+  char problem[200];
+  bool is_shown =
+      item->declared && item->shared.dimensions &&
+      bf_source_uses(review->source, item->declared, &use, &uses, problem, NULL) == BF_OK;
+  if (is_shown) {
+    bf_patch_find_effects(review->source, use, uses, &change);
+    bf_patch_write_definition(review->source, &change, text);
+  } else if (!bf_index_is_direct(&suggestion->map, &item->shared)) {
+    bf_index_write_macro(&suggestion->map, item->macro, text);
+  }
 }
 
 /* ---- Text ---- */
@@ -127,11 +143,11 @@ static void write_changes(const bf_review *review, const bf_review_array *item,
                  suggestion->map.element_bytes);
   if (!changes_elements(item, suggestion))
     return;
-  if (!bf_index_is_direct(&suggestion->map, &item->shared)) {
-    bf_text_puts(text, "       ");
-    bf_index_write_macro(&suggestion->map, item->macro, text);
-    bf_text_puts(text, "\n");
-  }
+  bf_text definition = {0};
+  write_definition(review, item, suggestion, &definition);
+  if (definition.data)
+    bf_text_addf(text, "       %s\n", definition.data);
+  bf_text_free(&definition);
   if (for_each_use(review, item, suggestion, show_use, &context))
     return;
   bf_text before = {0}, after = {0};
@@ -319,8 +335,8 @@ static void write_json_suggestion(const bf_review *review, const bf_review_array
   bool is_shaped = item->declared && item->shared.dimensions;
   if (kind == BF_SUGGEST_CUTE)
     bf_index_write_cute(map, &item->shared, &layout);
-  else if (!bf_index_is_direct(map, &item->shared))
-    bf_index_write_macro(map, item->macro, &macro);
+  else
+    write_definition(review, item, suggestion, &macro);
   if (map->row_elements && is_shaped && !item->declared->is_open) {
     bf_patch_array change = bf_review_change(item, suggestion);
     bf_patch_write_declaration(review->source, &change, &declaration);

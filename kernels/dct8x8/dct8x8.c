@@ -7,6 +7,7 @@ typedef struct dct_variant {
   const char *kernel;
   bool is_inverse;
   bool is_matrix; /* a thread per pixel, and the cosine matrix as a parameter */
+  bool is_sample; /* a wider picture of as many pixels */
 } dct_variant;
 
 /* matrix[u][x] = c(u) cos((2 x + 1) u pi / 16), with c(0) = sqrt(1/8) and c(u) = 1/2. */
@@ -53,7 +54,8 @@ static int apply_matrix(const bf_device *device, const bf_corpus_map *map, doubl
 static int run_dct(const bf_corpus_run *run, bf_corpus_outcome *outcome,
                    bf_diagnostic *diagnostic) {
   const dct_variant *variant = run->benchmark->variant;
-  const uint32_t width = 256, height = 256 * run->scale;
+  const uint32_t width = variant->is_sample ? 512 : 256;
+  const uint32_t height = 256 * 256 / width * run->scale;
   const uint64_t elements = (uint64_t)width * height, bytes = elements * sizeof(float);
   float *input, *reference, *result;
   double matrix[8][8];
@@ -90,7 +92,7 @@ const bf_corpus_benchmark bf_corpus_dct8x8[] = {
         .folder = "dct8x8",
         .summary = "cosine transform of 8 x 8 tiles, a thread per row and column",
         .published_name = "dct8x8-1",
-        .variant = &(const dct_variant){"dct8x8", false, false},
+        .variant = &(const dct_variant){"dct8x8", false, false, false},
         .run = run_dct,
     },
     {
@@ -98,7 +100,7 @@ const bf_corpus_benchmark bf_corpus_dct8x8[] = {
         .folder = "dct8x8",
         .summary = "the same in rows of 33 words",
         .is_padded = true,
-        .variant = &(const dct_variant){"dct8x8_padded", false, false},
+        .variant = &(const dct_variant){"dct8x8_padded", false, false, false},
         .run = run_dct,
     },
     {
@@ -108,7 +110,7 @@ const bf_corpus_benchmark bf_corpus_dct8x8[] = {
         .published_name = "dct8x8-2",
         .difference = "the document does not say which two kernels it means; forward and inverse "
                       "have its parameters",
-        .variant = &(const dct_variant){"idct8x8", true, false},
+        .variant = &(const dct_variant){"idct8x8", true, false, false},
         .run = run_dct,
     },
     {
@@ -116,14 +118,44 @@ const bf_corpus_benchmark bf_corpus_dct8x8[] = {
         .folder = "dct8x8",
         .summary = "the same in rows of 33 words",
         .is_padded = true,
-        .variant = &(const dct_variant){"idct8x8_padded", true, false},
+        .variant = &(const dct_variant){"idct8x8_padded", true, false, false},
         .run = run_dct,
     },
     {
         .name = "dct8x8-matrix",
         .folder = "dct8x8",
         .summary = "cosine transform of 8 x 8 tiles by matrix products, a thread per pixel",
-        .variant = &(const dct_variant){"dct8x8_matrix", false, true},
+        .variant = &(const dct_variant){"dct8x8_matrix", false, true, false},
+        .run = run_dct,
+    },
+    {
+        .name = "dct8x8-sample",
+        .folder = "dct8x8",
+        .summary = "cosine transform of 8 x 8 tiles, both passes in the tile",
+        .variant = &(const dct_variant){"dct8x8_sample", false, false, true},
+        .run = run_dct,
+    },
+    {
+        .name = "dct8x8-sample-padded",
+        .folder = "dct8x8",
+        .summary = "the same in rows of 33 words",
+        .is_padded = true,
+        .variant = &(const dct_variant){"dct8x8_sample_padded", false, false, true},
+        .run = run_dct,
+    },
+    {
+        .name = "idct8x8-sample",
+        .folder = "dct8x8",
+        .summary = "inverse cosine transform of 8 x 8 tiles, both passes in the tile",
+        .variant = &(const dct_variant){"idct8x8_sample", true, false, true},
+        .run = run_dct,
+    },
+    {
+        .name = "idct8x8-sample-padded",
+        .folder = "dct8x8",
+        .summary = "the same in rows of 33 words",
+        .is_padded = true,
+        .variant = &(const dct_variant){"idct8x8_sample_padded", true, false, true},
         .run = run_dct,
     },
     {0},

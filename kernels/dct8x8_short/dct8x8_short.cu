@@ -84,3 +84,66 @@ extern "C" __global__ void idct8x8_short(const short *input, short *output, int 
 extern "C" __global__ void idct8x8_short_padded(const short *input, short *output, int width) {
   transform_tiles<WIDE + 2, false>(input, output, width);
 }
+
+// As the sample dct8x8 of NVIDIA's toolkit does it, which gou13 runs: a block of four warps has 32
+// x 32 pixels, and half the lanes of a warp move them, two at a time. Columns come first, even ones
+// before odd ones, so that neighbouring lanes have different words; then each lane has a row of a
+// tile, PITCH / 2 words from the next.
+constexpr int SIDE = 32;
+
+template <bool FORWARD> __device__ void transform_column(short *first, int step) {
+  int v[8];
+  for (int i = 0; i < 8; i++)
+    v[i] = first[i * step];
+  FORWARD ? forward(v) : inverse(v);
+  for (int i = 0; i < 8; i++)
+    first[i * step] = v[i];
+}
+
+template <bool FORWARD> __device__ void transform_row(short2 *first) {
+  int v[8];
+  for (int i = 0; i < 4; i++) {
+    short2 pair = first[i];
+    v[2 * i] = pair.x;
+    v[2 * i + 1] = pair.y;
+  }
+  FORWARD ? forward(v) : inverse(v);
+  for (int i = 0; i < 4; i++)
+    first[i] = make_short2(v[2 * i], v[2 * i + 1]);
+}
+
+template <int PITCH, bool FORWARD>
+__device__ void transform_in_tile(const short *input, short *output, int width) {
+  __shared__ __align__(4) short tile[SIDE][PITCH];
+  int lane = threadIdx.x, row = threadIdx.y * 8, column = (2 * lane | lane / 16) % SIDE;
+  int place = (blockIdx.y * SIDE + row) * width + blockIdx.x * SIDE + 2 * lane;
+  if (lane < SIDE / 2)
+    for (int i = 0; i < 8; i++)
+      *(short2 *)&tile[row + i][2 * lane] = *(const short2 *)&input[place + i * width];
+  __syncthreads();
+  transform_column<FORWARD>(&tile[row][column], PITCH);
+  __syncthreads();
+  transform_row<FORWARD>((short2 *)&tile[lane][row]);
+  __syncthreads();
+  if (lane < SIDE / 2)
+    for (int i = 0; i < 8; i++)
+      *(short2 *)&output[place + i * width] = *(const short2 *)&tile[row + i][2 * lane];
+}
+
+extern "C" __global__ void dct8x8_short_sample(const short *input, short *output, int width) {
+  transform_in_tile<SIDE, true>(input, output, width);
+}
+
+extern "C" __global__ void dct8x8_short_sample_padded(const short *input, short *output,
+                                                      int width) {
+  transform_in_tile<SIDE + 2, true>(input, output, width);
+}
+
+extern "C" __global__ void idct8x8_short_sample(const short *input, short *output, int width) {
+  transform_in_tile<SIDE, false>(input, output, width);
+}
+
+extern "C" __global__ void idct8x8_short_sample_padded(const short *input, short *output,
+                                                       int width) {
+  transform_in_tile<SIDE + 2, false>(input, output, width);
+}

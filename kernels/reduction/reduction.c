@@ -51,6 +51,13 @@ const bf_corpus_benchmark bf_corpus_reduction[] = {
         .run = run_reduction,
     },
     {
+        .name = "reduction-sample",
+        .folder = "reduction",
+        .summary = "the same in a loop, as in a sample of NVIDIA's toolkit",
+        .variant = "reduction_sample",
+        .run = run_reduction,
+    },
+    {
         .name = "reduction-sequential",
         .folder = "reduction",
         .summary = "sums of 256 floats by a sequential tree",

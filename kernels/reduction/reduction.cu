@@ -31,3 +31,21 @@ extern "C" __global__ void reduction_sequential(const float *input, float *sums)
   if (tx == 0)
     sums[blockIdx.x] = data[0];
 }
+
+// As the sample reduction of NVIDIA's toolkit does it in its second step, which gou13 runs: the
+// size of the block is not known to the compiler, so that the loop stays one.
+extern "C" __global__ void reduction_sample(const float *input, float *sums) {
+  __shared__ float data[BLOCK];
+  unsigned tx = threadIdx.x;
+  data[tx] = input[blockIdx.x * blockDim.x + tx];
+  __syncthreads();
+#pragma unroll 1
+  for (unsigned s = 1; s < blockDim.x; s *= 2) {
+    unsigned at = 2 * s * tx;
+    if (at < blockDim.x)
+      data[at] += data[at + s];
+    __syncthreads();
+  }
+  if (tx == 0)
+    sums[blockIdx.x] = data[0];
+}

@@ -120,13 +120,15 @@ void elastic_why_aes(const elastic_causes *found, bf_text *text) {
       100 * found->aes_left[0], 100 * found->aes_left[1], 100 * found->aes_left[2]);
 }
 
-void elastic_why_fails(const elastic_causes *found, bf_text *text) {
-  elastic_stalls base = elastic_stalls_of(&found->at[0][TRANSPOSE][BASELINE]);
+void elastic_why_fails(const elastic_causes *found, unsigned subject, bf_text *text) {
+  static const char *const titles[ELASTIC_SUBJECTS] = {"Transpose", "IDCT", "DCT_short",
+                                                       "IDCT_short"};
+  elastic_stalls base = elastic_stalls_of(&found->at[0][subject][BASELINE]);
   bf_text_addf(text,
-               "the document explains it by conflicts of DRAM channels of its baseline; here "
-               "scheduling fails are %.0f%% of the stalls of the baseline, and DRAM decides: ",
-               100 * base.scheduling / base.all);
-  list_conditions(found, TRANSPOSE, fails, " times", text);
+               "the document explains it by how its pipeline and DRAM interact; of %s scheduling "
+               "fails are %.0f%% of the stalls of the baseline here, and DRAM decides: ",
+               titles[subject], 100 * base.scheduling / base.all);
+  list_conditions(found, subject, fails, " times", text);
   bf_text_puts(text, ".");
 }
 

@@ -12,7 +12,9 @@ typedef enum elastic_way {
   ELASTIC,
   AWARE,   /* elastic, with conflict-aware scheduling */
   THROUGH, /* the same, but memory instructions issue when nothing else is ready */
+  ALONE,   /* conflict-aware scheduling of the baseline's pipeline */
   PADDED_BASELINE,
+  PADDED_ELASTIC,
   PADDED_AWARE,
   WAYS
 } elastic_way;
@@ -64,7 +66,7 @@ int elastic_causes_find(bf_reproduce_run *run, const elastic_subject subjects[EL
 
 /* Sentences about what the conditions change; free the text. */
 void elastic_why_aes(const elastic_causes *found, bf_text *text);
-void elastic_why_fails(const elastic_causes *found, bf_text *text);
+void elastic_why_fails(const elastic_causes *found, unsigned subject, bf_text *text);
 void elastic_why_exceeding(const elastic_causes *found, bf_text *text);
 void elastic_why_through(const elastic_causes *found, bf_text *text);
 void elastic_why_plain(const elastic_causes *found, bf_text *text);

@@ -11,16 +11,24 @@ static const struct {
     {"elastic", "pipeline=elastic", "scheduler=lrr", "let_through=no"},
     {"elastic, conflict-aware", "pipeline=elastic", "scheduler=conflict-aware", "let_through=no"},
     {"let through", "pipeline=elastic", "scheduler=conflict-aware", "let_through=yes"},
+    {"conflict-aware alone", "pipeline=unified", "scheduler=conflict-aware", "let_through=no"},
     {"padded, baseline", "pipeline=unified", "scheduler=lrr", "let_through=no"},
-    {"padded, elastic", "pipeline=elastic", "scheduler=conflict-aware", "let_through=no"},
+    {"padded, elastic", "pipeline=elastic", "scheduler=lrr", "let_through=no"},
+    {"padded, elastic, conflict-aware", "pipeline=elastic", "scheduler=conflict-aware",
+     "let_through=no"},
 };
 
 const char *elastic_way_title(elastic_way way) { return ways[way].title; }
+
+/* Our PTX has addresses of 64 bits and is not what the document's compiler made: registers hold as
+ * many threads as a core can have. */
+enum { MANY_REGISTERS = 1 << 20 };
 
 /* The GPU of the document, with a pipeline, a scheduler and other changes. */
 static int load_gpu(elastic_way way, const char *const *more, bf_sim_gpu **gpu,
                     bf_diagnostic *diagnostic) {
   BF_TRY(bf_sim_gpu_load("elastic", gpu, diagnostic));
+  (*gpu)->registers_per_sm = MANY_REGISTERS;
   const char *changes[] = {ways[way].pipeline, ways[way].scheduler, ways[way].let_through};
   int error = BF_OK;
   for (unsigned i = 0; i < 3 && !error; i++)

@@ -25,6 +25,7 @@ typedef struct elastic_results {
   bf_sim_result at[ELASTIC_BENCHMARKS][WAYS];           /* without sites */
   bf_sim_result history[ELASTIC_BENCHMARKS][HISTORIES]; /* of a small run, conflict-aware */
   elastic_causes causes;
+  bf_sim_result slow[2]; /* Reduction with slower DRAM: the baseline, and conflict-aware */
 } elastic_results;
 
 /* ---- What follows from the counts ---- */

@@ -6,8 +6,8 @@
 #include "reproduce/atomics/photo.h"
 #include "reproduce/voting/device.h"
 
-enum { IMAGE_1, IMAGE_2, DEGENERATE, RANDOM, KINDS };
-enum { WIDTH = 2048, ROWS = 512, QUICK_ROWS = 32, BINS = 256, THREADS = 192, BLOCKS_PER_SM = 8 };
+enum { WIDTH = BF_VOTING_KIND_WIDTH, ROWS = 512, QUICK_ROWS = 32, BINS = BF_VOTING_KIND_BINS };
+enum { THREADS = 192, BLOCKS_PER_SM = 8 };
 
 /* Strides of pixels that lanes side by side read; the first is coalesced. */
 enum { STRIDES = 6 };
@@ -26,17 +26,18 @@ typedef struct extensions_work {
 
 /* ---- Running ---- */
 
-static int make_pictures(bf_reproduce_run *run, extensions_work *work, bf_diagnostic *diagnostic) {
+int bf_voting_kind_pictures(bf_reproduce_run *run, uint32_t rows, uint8_t *pixels[KINDS],
+                            bf_diagnostic *diagnostic) {
   bf_arena *arena = bf_reproduce_arena(run);
-  size_t count = (size_t)WIDTH * work->rows;
+  size_t count = (size_t)WIDTH * rows;
   uint16_t *photo = bf_arena_alloc(arena, count * sizeof *photo);
   bf_corpus_random random = bf_corpus_seed(1);
   for (unsigned kind = 0; kind < KINDS; kind++) {
-    uint8_t *to = work->pixels[kind] = bf_arena_alloc(arena, count);
+    uint8_t *to = pixels[kind] = bf_arena_alloc(arena, count);
     if (!photo || !to)
       return bf_no_memory(diagnostic);
     if (kind <= IMAGE_2)
-      BF_TRY(bf_photo_make(kind, WIDTH, work->rows, photo, diagnostic));
+      BF_TRY(bf_photo_make(kind, WIDTH, rows, photo, diagnostic));
     for (size_t i = 0; i < count; i++)
       to[i] = kind <= IMAGE_2  ? (uint8_t)(photo[i] / (BF_PHOTO_LEVELS / BINS))
               : kind == RANDOM ? (uint8_t)(bf_corpus_next(&random) >> 24)
@@ -355,7 +356,7 @@ static void claim_best(bf_reproduce_run *run, const extensions_ways *ways) {
 
 int bf_voting_extensions(bf_reproduce_run *run, bf_diagnostic *diagnostic) {
   extensions_work work = {.rows = bf_reproduce_is_quick(run) ? QUICK_ROWS : ROWS};
-  BF_TRY(make_pictures(run, &work, diagnostic));
+  BF_TRY(bf_voting_kind_pictures(run, work.rows, work.pixels, diagnostic));
   BF_TRY(bf_reproduce_parallel(run, RUNS * KINDS, "extensions", run_one, &work, diagnostic));
   add_table(run, &work);
   if (bf_reproduce_is_quick(run))

@@ -437,5 +437,6 @@ void bf_voting_claim_histograms(bf_reproduce_run *run, const histogram_work *wor
   bf_voting_claim_ways(run, work);
   claim_cpu(run, work);
   claim_configurations(run, work);
+  bf_voting_claim_sweeps(run, work);
   free_reasons(&reasons);
 }

@@ -30,5 +30,7 @@ const bf_voting_sweep *bf_voting_count_sweeps(const histogram_work *work, unsign
 /* Claims of Table 3.7, which quick runs have too, and all others (histogram_claims.c). */
 void bf_voting_claim_ways(bf_reproduce_run *run, const histogram_work *work);
 void bf_voting_claim_histograms(bf_reproduce_run *run, const histogram_work *work);
+/* What is said of configurations other than the best (histogram_sweeps.c). */
+void bf_voting_claim_sweeps(bf_reproduce_run *run, const histogram_work *work);
 
 #endif

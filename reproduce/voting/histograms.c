@@ -28,7 +28,7 @@ typedef struct sweep_axes {
 } sweep_axes;
 
 static const sweep_axes full_axes[BF_VOTING_METHODS] = {
-    [BF_VOTING_GLOBAL] = {{1, 4, 16, 32, 256, 512}, {32, 256, 512}, {1, 2, 4}},
+    [BF_VOTING_GLOBAL] = {{1, 4, 8, 16, 32, 256, 512}, {32, 256, 512}, {1, 2, 4}},
     [BF_VOTING_THREAD] = {{1}, {32, 64, 96, 128, 192}, {1, 2, 3, 4, 5, 6, 7, 8}},
     [BF_VOTING_WARP] = {{1, 2, 4, 8}, {64, 256, 512, 768}, {1, 2, 3, 4, 8}},
     [BF_VOTING_SHARED] = {{1, 2, 4, 8, 16, 32}, {64, 128, 256, 512, 768, 1024}, {1, 2, 4, 8}},

@@ -68,13 +68,47 @@ int bf_trace_open_memory(const char *name, const void *bytes, size_t size, bf_tr
 int bf_trace_next(bf_trace *trace, bf_access *access, bf_diagnostic *diagnostic);
 /* The same without a copy: *access is the trace's own until the next call. */
 int bf_trace_step(bf_trace *trace, const bf_access **access, bf_diagnostic *diagnostic);
+enum { BF_WIDTHS = 5 }; /* 1, 2, 4, 8 and 16 bytes */
+/* The number of a width among them. */
+static inline unsigned bf_width_index(unsigned width_bytes) {
+  return (unsigned)__builtin_ctz(width_bytes);
+}
+
+/* Accesses of a packed trace that repeat known ones: same shape (shape.h), site, and the bits of
+ * the first address that matter to the caller. They are counted by the reader alone, without their
+ * addresses being put together. What the caller knows of an access it keeps by the number of its
+ * slot. */
+enum { BF_REPEATS = 1 << 14, BF_REPEATS_NONE = BF_REPEATS };
+typedef struct bf_repeats bf_repeats;
+/* forget is called with the executions of a slot beyond those of the access that was given out,
+ * before the slot gets another access and by bf_repeats_flush. */
+int bf_repeats_create(void (*forget)(void *context, uint32_t slot, uint64_t executions),
+                      void *context, bf_repeats **repeats, bf_diagnostic *diagnostic);
+/* The bits of the first address that matter for accesses of that operation and width; all of them
+ * where this is not called. */
+void bf_repeats_matter(bf_repeats *repeats, bf_op op, unsigned width_bytes, uint32_t bits);
+void bf_repeats_flush(bf_repeats *repeats);
+void bf_repeats_free(bf_repeats *repeats);
+/* As bf_trace_step for accesses that are not repeats; those in between are counted. *slot is where
+ * the access's repeats are counted from now on, BF_REPEATS_NONE: nowhere. 2 in place of an access:
+ * many repeats were counted and the trace goes on. */
+int bf_trace_step_past(bf_trace *trace, bf_repeats *repeats, const bf_access **access,
+                       uint32_t *slot, bf_diagnostic *diagnostic);
 /* A part of a trace that a thread can read by itself. Several parts may be read at once, while the
  * next one is cut; a part and its accesses stay valid until the same part is cut again. */
 typedef struct bf_trace_part bf_trace_part;
 bf_trace_part *bf_trace_part_create(void); /* NULL: out of memory */
-/* Moves what follows in trace into part: 1, 0 at the end, or a negative bf_error. A trace is either
- * cut or stepped through. */
-int bf_trace_cut(bf_trace *trace, bf_trace_part *part, bf_diagnostic *diagnostic);
+/* What the thread that cuts keeps for itself: repeats, and the accesses that get a slot, which
+ * learn is called with. */
+typedef struct bf_trace_known {
+  bf_repeats *repeats;
+  int (*learn)(void *context, uint32_t slot, const bf_access *access, bf_diagnostic *diagnostic);
+  void *context;
+} bf_trace_known;
+/* Moves what follows in trace into part, but for what is known (NULL: nothing is): 1, 0 at the end,
+ * or a negative bf_error. A trace is either cut or stepped through. */
+int bf_trace_cut(bf_trace *trace, bf_trace_part *part, const bf_trace_known *known,
+                 bf_diagnostic *diagnostic);
 /* As bf_trace_step; sites stay valid until the part is cut again. */
 int bf_trace_part_step(bf_trace_part *part, const bf_access **access, bf_diagnostic *diagnostic);
 void bf_trace_part_free(bf_trace_part *part);

@@ -380,7 +380,7 @@ static void get_moved(record *r, unsigned tag, bf_trace *trace, bool *known) {
   if (r->fault)
     return;
   shapes->first = (uint32_t)first;
-  if ((tag & ADDRESSES) != ADDRESSES_SAME)
+  if ((tag & ADDRESSES) != ADDRESSES_SAME || trace->is_bare)
     bf_shape_place(shape, shapes->first, trace->limits.lanes, access);
   *known = !(tag & (HAS_OP | HAS_COUNT)) &&
            bf_shape_fits(shape, first, access->width_bytes, trace->limits.allocation_bytes);
@@ -409,12 +409,126 @@ static int read_access(record *r, unsigned tag, bf_trace *trace, bf_diagnostic *
     bf_shape_take(bf_shapes_next(&trace->shapes), access);
     trace->shapes.first = access->address[__builtin_ctzll(access->mask)];
   }
+  trace->is_listed = is_listed;
+  trace->is_bare = false;
   if (!bf_trace_tally(trace, access))
     return bf_fail_file(diagnostic, BF_BAD_INPUT, trace->file,
                         "the counts up to access %llu add up to more than %llu",
                         (unsigned long long)trace->accesses, (unsigned long long)BF_EXECUTIONS_MAX);
   access->line = trace->accesses;
   return BF_OK;
+}
+
+/* The signed number at `at` where it has up to three bytes; NULL where it has more. */
+static inline const unsigned char *read_short(const unsigned char *at, int64_t *value) {
+  uint32_t folded = at[0] & 0x7F;
+  unsigned bytes = 1;
+  if (at[0] & 0x80) {
+    folded |= (uint32_t)(at[1] & 0x7F) << 7;
+    bytes = 2;
+    if (at[1] & 0x80) {
+      folded |= (uint32_t)at[2] << 14;
+      bytes = 3;
+      if (at[2] & 0x80)
+        return NULL;
+    }
+  }
+  *value = (int64_t)(folded >> 1) ^ -(int64_t)(folded & 1);
+  return at + bytes;
+}
+
+/* A walk over records that say no more than the shape and the place of an access. */
+typedef struct walk {
+  const unsigned char *at, *end;
+  unsigned number; /* of the shape of the access before */
+  int64_t first;   /* where it is */
+  bf_op op;
+  unsigned width_bytes;
+  const char *site;
+} walk;
+
+/* Steps over such a record: false at another one, and at one of which the slow way says what is
+ * wrong with it. */
+static inline bool walk_on(walk *w, const bf_shapes *shapes, unsigned version, int64_t allocation) {
+  const unsigned char *at = w->at;
+  unsigned tag = *at++, number = w->number;
+  bool is_recalled = tag == (TAG_ACCESS | ADDRESSES_RECALLED);
+  int64_t distance = 0;
+  if (is_recalled)
+    number = *at++;
+  if (is_recalled || tag == (TAG_ACCESS | ADDRESSES_MOVED))
+    at = read_short(at, &distance);
+  else if (tag != (TAG_ACCESS | ADDRESSES_SAME))
+    return false;
+  const bf_shape *shape = &shapes->shape[number];
+  int64_t first = w->first + distance;
+  if (!at || (is_recalled && (version < 2 || number >= shapes->made)))
+    return false;
+  if (!is_recalled && (shape->op != w->op || shape->width_bytes != w->width_bytes))
+    return false;
+  if (((uint64_t)first & (shape->width_bytes - 1)) != 0 || first + shape->lowest < 0 ||
+      first + shape->highest + shape->width_bytes > allocation)
+    return false;
+  *w = (walk){at,
+              w->end,
+              number,
+              first,
+              shape->op,
+              shape->width_bytes,
+              is_recalled ? shape->site : w->site};
+  return true;
+}
+
+/* Takes the access that the walk came to for the one before. */
+static void arrive(bf_trace *trace, const walk *w, uint64_t passed) {
+  bf_access *access = &trace->current;
+  trace->shapes.number = w->number;
+  trace->shapes.first = (uint32_t)w->first;
+  access->op = w->op;
+  access->width_bytes = w->width_bytes;
+  access->mask = trace->shapes.shape[w->number].mask;
+  access->site = w->site;
+  trace->window.begin = (size_t)(w->at - trace->window.data);
+  trace->accesses += passed;
+  trace->executions += passed * access->count;
+  trace->is_bare = true;
+}
+
+uint64_t bf_packed_pass(bf_trace *trace, bf_repeats *repeats, uint64_t most) {
+  enum { LONGEST_BYTES = 8 };
+  const bf_window *window = &trace->window;
+  const bf_access *access = &trace->current;
+  const uint64_t allocation = trace->limits.allocation_bytes, count = access->count;
+  const int64_t room = allocation > UINT32_MAX ? (int64_t)UINT32_MAX + 1 : (int64_t)allocation;
+  uint64_t passed = 0;
+  if (trace->accesses == 0 || trace->finished)
+    return 0;
+  if (most > (BF_EXECUTIONS_MAX - trace->executions) / count)
+    most = (BF_EXECUTIONS_MAX - trace->executions) / count;
+  walk now = {window->data + window->begin,
+              window->data + window->end,
+              trace->shapes.number,
+              trace->shapes.first,
+              access->op,
+              access->width_bytes,
+              access->site};
+  while (passed < most && now.end - now.at >= LONGEST_BYTES) {
+    walk next = now;
+    bf_repeat key;
+    if (!walk_on(&next, &trace->shapes, trace->version, room))
+      break;
+    bf_repeat *known =
+        &repeats->slot[bf_repeats_slot(repeats, next.op, next.width_bytes, next.site,
+                                       trace->shapes.id[next.number], (uint32_t)next.first, &key)];
+    if (!bf_repeats_holds(known, &key))
+      break;
+    known->executions += count;
+    now = next;
+    passed++;
+  }
+  if (passed)
+    arrive(trace, &now, passed);
+  return passed;
 }
 
 /* Reads one record: 1 for an access, 0 for the end, 2 for a record without an access. */

@@ -69,28 +69,36 @@ static int cut_lines(bf_trace *trace, bf_trace_part *part, bf_diagnostic *diagno
   return 1;
 }
 
-/* Reads the next accesses of the trace into the part. */
-static int cut_accesses(bf_trace *trace, bf_trace_part *part, bf_diagnostic *diagnostic) {
+/* Reads the next accesses of the trace into the part, but for those that the caller wants to know
+ * itself. */
+static int cut_accesses(bf_trace *trace, bf_trace_part *part, const bf_trace_known *known,
+                        bf_diagnostic *diagnostic) {
   int result = 1;
   if (!part->access && !(part->access = malloc(PART_ACCESSES * sizeof *part->access)))
     return bf_no_memory(diagnostic);
   part->accesses = part->next = 0;
   while (part->accesses < PART_ACCESSES && result == 1) {
     const bf_access *access;
-    result = bf_trace_step(trace, &access, diagnostic);
-    if (result == 1)
+    uint32_t slot = BF_REPEATS_NONE;
+    result = known ? bf_trace_step_past(trace, known->repeats, &access, &slot, diagnostic)
+                   : bf_trace_step(trace, &access, diagnostic);
+    if (result == 1 && slot != BF_REPEATS_NONE)
+      BF_TRY(known->learn(known->context, slot, access, diagnostic));
+    else if (result == 1)
       part->access[part->accesses++] = *access;
   }
-  return result < 0 ? result : part->accesses > 0;
+  return result < 0 ? result : part->accesses > 0 || result == 2;
 }
 
 uint64_t bf_trace_part_executions(const bf_trace_part *part) {
   return part->is_text ? part->lines.executions : 0;
 }
 
-int bf_trace_cut(bf_trace *trace, bf_trace_part *part, bf_diagnostic *diagnostic) {
+int bf_trace_cut(bf_trace *trace, bf_trace_part *part, const bf_trace_known *known,
+                 bf_diagnostic *diagnostic) {
   part->is_text = !trace->packed && trace->foreign.form == BF_TRACE_OWN;
-  return part->is_text ? cut_lines(trace, part, diagnostic) : cut_accesses(trace, part, diagnostic);
+  return part->is_text ? cut_lines(trace, part, diagnostic)
+                       : cut_accesses(trace, part, known, diagnostic);
 }
 
 int bf_trace_part_step(bf_trace_part *part, const bf_access **access, bf_diagnostic *diagnostic) {

@@ -46,21 +46,36 @@ static unsigned key_of(const bf_shape *shape) {
   return (unsigned)(bits % (4 * BF_SHAPES));
 }
 
+/* Places where a shape may be found. */
+enum { WAYS = 4 };
+
+static unsigned place_of(unsigned key, unsigned way) { return (key + way) % (4 * BF_SHAPES); }
+
 int bf_shapes_find(const bf_shapes *shapes, const bf_shape *shape) {
-  int number = shapes->of_key[key_of(shape)] - 1;
-  if (number < 0)
-    return -1;
-  const bf_shape *known = &shapes->shape[number];
-  bool same = known->op == shape->op && known->width_bytes == shape->width_bytes &&
-              bf_shape_equal(known, shape);
-  return same ? number : -1;
+  unsigned key = key_of(shape);
+  for (unsigned way = 0; way < WAYS; way++) {
+    int number = shapes->of_key[place_of(key, way)] - 1;
+    if (number < 0)
+      continue;
+    const bf_shape *known = &shapes->shape[number];
+    if (known->op == shape->op && known->width_bytes == shape->width_bytes &&
+        bf_shape_equal(known, shape))
+      return number;
+  }
+  return -1;
 }
 
 bf_shape *bf_shapes_next(bf_shapes *shapes) {
-  shapes->number = (unsigned)(shapes->made++ % BF_SHAPES);
+  shapes->number = (unsigned)(shapes->made % BF_SHAPES);
+  shapes->id[shapes->number] = shapes->made++;
   return &shapes->shape[shapes->number];
 }
 
 void bf_shapes_index(bf_shapes *shapes) {
-  shapes->of_key[key_of(&shapes->shape[shapes->number])] = (uint16_t)(shapes->number + 1);
+  unsigned key = key_of(&shapes->shape[shapes->number]);
+  unsigned place = place_of(key, (unsigned)(shapes->made % WAYS));
+  for (unsigned way = 0; way < WAYS; way++)
+    if (shapes->of_key[place_of(key, way)] == 0)
+      place = place_of(key, way);
+  shapes->of_key[place] = (uint16_t)(shapes->number + 1);
 }

@@ -25,6 +25,7 @@ typedef struct bf_shapes {
   unsigned number;                /* of the shape of the access before */
   uint32_t first;                 /* address of its first active lane */
   uint64_t made;                  /* shapes that were made; the next is number made % BF_SHAPES */
+  uint64_t id[BF_SHAPES];         /* how many were made before it */
   uint16_t of_key[4 * BF_SHAPES]; /* writer: a shape's number + 1 by bits of its content, or 0 */
 } bf_shapes;
 

@@ -45,6 +45,8 @@ struct bf_trace {
   uint64_t accesses;   /* accesses read */
   uint64_t executions; /* the sum of their counts */
   bf_access current;   /* the access that was read last */
+  bool is_bare;        /* packed: its addresses are not put together yet */
+  bool is_listed;      /* packed: they were listed */
   bf_shapes shapes;    /* packed */
 };
 
@@ -85,6 +87,38 @@ int bf_foreign_parse(const bf_line *line, bf_foreign *state, const bf_trace_limi
 /* As bf_trace_step, with the access in trace->current: parses lines up to the next access. */
 int bf_text_next(bf_trace *trace, bf_diagnostic *diagnostic);
 
+/* ---- Repeats (repeats.c) ---- */
+
+typedef struct bf_repeat {
+  uint64_t shape; /* its number in the trace + 1; 0: the slot is empty */
+  uint32_t first; /* the bits that matter */
+  const char *site;
+  uint64_t executions;
+} bf_repeat;
+
+struct bf_repeats {
+  void (*forget)(void *context, uint32_t slot, uint64_t executions);
+  void *context;
+  uint32_t matter[BF_OP_COUNT][BF_WIDTHS];
+  bf_repeat slot[BF_REPEATS];
+};
+
+/* The slot of an access of shape number `shape`. */
+static inline uint32_t bf_repeats_slot(const bf_repeats *repeats, bf_op op, unsigned width_bytes,
+                                       const char *site, uint64_t shape, uint32_t first,
+                                       bf_repeat *key) {
+  key->shape = shape + 1;
+  key->first = first & repeats->matter[op][bf_width_index(width_bytes)];
+  key->site = site;
+  uint64_t mixed = (key->shape << 32 ^ key->first) * 0x9E3779B97F4A7C15u ^
+                   (uint64_t)(uintptr_t)key->site * 0xD6E8FEB86659FD93u;
+  return (uint32_t)(mixed >> 50);
+}
+
+static inline bool bf_repeats_holds(const bf_repeat *known, const bf_repeat *key) {
+  return known->shape == key->shape && known->first == key->first && known->site == key->site;
+}
+
 /* ---- Packed (packed.c) ---- */
 
 /* True if the file starts with the packed form's magic number. */
@@ -93,6 +127,8 @@ bool bf_packed_recognise(const bf_window *window);
 int bf_packed_begin(bf_trace *trace, bf_diagnostic *diagnostic);
 /* As bf_trace_step, with the access in trace->current. */
 int bf_packed_next(bf_trace *trace, bf_diagnostic *diagnostic);
+/* Passes over repeats in the window, at most so many; returns how many. */
+uint64_t bf_packed_pass(bf_trace *trace, bf_repeats *repeats, uint64_t most);
 /* Append magic and version, a record (and before it that of a new site), and the end record. */
 void bf_packed_put_header(bf_text *text);
 int bf_packed_put_access(bf_trace_writer *writer, const bf_access *access,

@@ -1,5 +1,6 @@
 /* Products of wgmma: what they read from shared memory follows from their shape and types alone. */
 #include "analyze/walk.h"
+#include "ptx/site.h"
 
 #include "ptx/flow.h"
 
@@ -54,9 +55,7 @@ int bf_analyze_matrices(const bf_ptx_module *module, bf_analysis *analysis,
     const bf_analyze_executed *executed = &analysis->executed[flow->block_of[i]];
     m.times = executed->warps / WARPS;
     m.open_loops = executed->open_loops;
-    const bf_ptx_location *location = kernel->instruction[i]->location;
-    m.source_file = location ? bf_analyze_source_file(module, location->file) : NULL;
-    m.source_line = location ? location->line : 0;
+    bf_ptx_user_line(module, kernel->instruction[i], &m.source_file, &m.source_line);
     found[(*count)++] = m;
   }
   bf_ptx_flow_free(flow);

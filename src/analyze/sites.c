@@ -3,6 +3,7 @@
  * The kernel is walked twice: once with every loop taken as a whole, for formulas in loop counters,
  * and once iteration by iteration, for the accesses. */
 #include "analyze/walk.h"
+#include "ptx/site.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -355,13 +356,6 @@ static void set_formula(builder *b, bf_expression address) {
 
 /* ---- Sites ---- */
 
-const char *bf_analyze_source_file(const bf_ptx_module *module, uint64_t number) {
-  for (const bf_ptx_item *item = module->first; item; item = item->next)
-    if (item->kind == BF_PTX_ITEM_FILE && item->file->number == number)
-      return item->file->name;
-  return NULL;
-}
-
 static bool says_shared(const bf_ptx_instruction *instruction) {
   bool has_address = false;
   for (unsigned i = 0; i < instruction->operands; i++)
@@ -375,10 +369,7 @@ static void begin_site(builder *b, uint32_t index) {
   b->site = &b->analysis->site[b->analysis->sites++];
   b->unknowns = b->explanations = b->spread = 0;
   *b->site = (bf_analyze_site){.instruction = index, .line = instruction->line};
-  if (instruction->location) {
-    b->site->source_file = bf_analyze_source_file(b->walk->module, instruction->location->file);
-    b->site->source_line = instruction->location->line;
-  }
+  bf_ptx_user_line(b->walk->module, instruction, &b->site->source_file, &b->site->source_line);
   b->site->has_op =
       bf_walk_kind(b->walk->function, instruction, &b->site->op, &b->site->width_bytes);
   b->is_rounded = b->site->has_op && instruction->types &&

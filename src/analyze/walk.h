@@ -159,8 +159,6 @@ bool bf_may_be_shared(const bf_ptx_instruction *instruction);
 /* Notes that the threads of place execute an instruction that may touch shared memory. */
 void bf_walk_record(bf_walk *walk, uint32_t index, bf_place place);
 
-/* The file that a .loc names by its number, or NULL. */
-const char *bf_analyze_source_file(const bf_ptx_module *module, uint64_t number);
 
 /* ---- Operations (kinds.c) ---- */
 

@@ -24,6 +24,7 @@ typedef struct bulk {
   bf_emu_reduce reduce;
   bool is_tensor, is_im2col;
   bool into_own; /* .shared::cta: the block's own memory */
+  bool is_pair;  /* .cta_group::2: the mbarrier may be in the other block of the pair */
   unsigned rank, offsets;
   uint32_t at[BF_TENSOR_DIMENSIONS], offset[3];
 } bulk;
@@ -52,13 +53,13 @@ enum { PIECES = 64 };
 
 /* Pieces on their way to an observer; a copy of more of them is told of in several parts, of which
  * the last has the ticket. */
-typedef struct told {
+typedef struct telling {
   bf_emu_warp *warp;
   bf_emu_copy copy;
   bf_emu_piece piece[PIECES];
-} told;
+} telling;
 
-static void tell_part(told *own, uint64_t ticket) {
+static void tell_part(telling *own, uint64_t ticket) {
   const bf_emu_observer *observer = own->warp->worker->flight->observer;
   own->copy.ticket = ticket;
   own->copy.piece = own->piece;
@@ -67,7 +68,7 @@ static void tell_part(told *own, uint64_t ticket) {
 }
 
 static void add_piece(void *context, uint64_t address, uint64_t bytes) {
-  told *own = context;
+  telling *own = context;
   if (own->copy.pieces == PIECES)
     tell_part(own, 0);
   own->piece[own->copy.pieces++] = (bf_emu_piece){address, bytes};
@@ -80,12 +81,12 @@ static void tell_way(bf_emu_warp *warp, const bf_emu_job *job, bf_emu_way way, u
   const bf_emu_observer *observer = warp->worker->flight->observer;
   if (!observer || !observer->copied)
     return;
-  told own = {.warp = warp,
-              .copy = {.worker = warp->worker->index,
-                       .way = way,
-                       .is_tensor = job->is_tensor,
-                       .bytes = job->bytes,
-                       .ranks = ranks}};
+  telling own = {.warp = warp,
+                 .copy = {.worker = warp->worker->index,
+                          .way = way,
+                          .is_tensor = job->is_tensor,
+                          .bytes = job->bytes,
+                          .ranks = ranks}};
   if (job->is_tensor)
     bf_emu_box_rows(&job->box, add_piece, &own);
   else if (way != BF_EMU_WAY_SHARE)
@@ -104,7 +105,9 @@ static uint8_t *reach_global(bf_emu_warp *warp, const bf_emu_op *op, unsigned la
 }
 
 /* Sends a job to the mbarrier of the lane: in the block that its destination is in, or, where it is
- * multicast, in every block of the mask, at the same offsets. from: its global memory. */
+ * multicast, in every block of the mask, at the same offsets. Of pairs, mbarriers are in those
+ * blocks whose rank is as odd as that of the block which the mbarrier is in. from: its global
+ * memory. */
 static bool send(bf_emu_warp *warp, const bf_emu_op *op, unsigned lane, bf_emu_job *job,
                  uint64_t from) {
   const bulk *what = op->detail;
@@ -117,10 +120,11 @@ static bool send(bf_emu_warp *warp, const bf_emu_op *op, unsigned lane, bf_emu_j
       !bf_emu_cluster_reach(warp, op, lane, address_of(warp, &what->barrier, lane), 8, 8, true,
                             &owner, &barrier))
     return false;
-  if (owner != target || (what->into_own && target != warp->block))
+  bool is_near = owner == target || (what->is_pair && (owner->rank ^ target->rank) == 1);
+  if (!is_near || (what->into_own && target != warp->block))
     return fail(warp, op, BF_EMU_BAD_INSTRUCTION, lane,
-                owner != target ? "the mbarrier is in another block than the destination"
-                                : ".shared::cta with an address of another block");
+                !is_near ? "the mbarrier is in another block than the destination"
+                         : ".shared::cta with an address of another block");
   job->barrier = (uint32_t)barrier;
   job->counted_bytes = job->bytes;
   job->into_offset = (uint32_t)offset;
@@ -134,21 +138,29 @@ static bool send(bf_emu_warp *warp, const bf_emu_op *op, unsigned lane, bf_emu_j
                          "multicast to the blocks of mask 0x%x in a cluster of %u", mask,
                          blocks) != NULL;
   }
+  uint32_t keepers = 0;
   set_ticket(warp, job);
   for (unsigned rank = 0; rank < blocks; rank++) {
     if (!(mask >> rank & 1))
       continue;
     bf_emu_block *each = warp->block->cluster ? warp->block->cluster->block[rank] : warp->block;
-    if (each->has_ended)
+    unsigned told = what->is_pair ? (rank & ~1u) | (owner->rank & 1u) : rank;
+    if (told >= blocks)
+      return bf_emu_fail(warp, op, BF_EMU_BAD_INSTRUCTION, lane,
+                         "block %u of the cluster has no other block of a pair", rank) != NULL;
+    bf_emu_block *keeper = told == rank ? each : warp->block->cluster->block[told];
+    if (each->has_ended || keeper->has_ended)
       return bf_emu_fail(warp, op, BF_EMU_OUT_OF_BOUNDS, lane,
-                         "copy to block %u of the cluster, which has ended", rank) != NULL;
+                         "copy to block %u of the cluster, which has ended",
+                         each->has_ended ? rank : told) != NULL;
     job->into = each;
     job->to = each->shared + offset;
-    if (!bf_emu_job_signal(warp, op, each, job))
+    keepers |= UINT32_C(1) << told;
+    if (!bf_emu_job_signal(warp, op, keeper, job))
       return false;
     bf_proxy_copy_begins(warp, op, lane, each, offset, job->bytes, true);
   }
-  tell_way(warp, job, what->way == SHARE ? BF_EMU_WAY_SHARE : BF_EMU_WAY_LOAD, mask, from);
+  tell_way(warp, job, what->way == SHARE ? BF_EMU_WAY_SHARE : BF_EMU_WAY_LOAD, keepers, from);
   return true;
 }
 
@@ -530,8 +542,6 @@ static void bind_rest(bf_emu_decoder *decoder, const bf_ptx_instruction *instruc
 
 /* Forms that only later GPUs have. */
 static const char *newer_form(const bf_ptx_instruction *instruction) {
-  if (find_prefix(instruction, "cta_group"))
-    return "pairs of blocks, which sm_100 has";
   if (find_prefix(instruction, "tile::") || find_prefix(instruction, "im2col::"))
     return "gather4, scatter4 and im2col::w, which sm_100 has";
   if (bf_ptx_has(instruction, "ignore_oob"))
@@ -542,6 +552,7 @@ static const char *newer_form(const bf_ptx_instruction *instruction) {
 static bool select_tensor(bf_emu_decoder *decoder, const bf_ptx_instruction *instruction,
                           bulk *what) {
   const bf_ptx_operand *operand = instruction->operand;
+  what->is_pair = bf_ptx_has(instruction, "cta_group::2");
   what->is_im2col = find_prefix(instruction, "im2col") != NULL;
   for (unsigned i = 0; i < instruction->modifiers; i++)
     if (strlen(instruction->modifier[i]) == 2 && instruction->modifier[i][1] == 'd')

@@ -3,6 +3,7 @@
  * lanes that went different ways can meet. Instructions that nothing here can run are collected,
  * and refused all at once. */
 #include "emu/decode.h"
+#include "ptx/site.h"
 
 #include <stdlib.h>
 
@@ -39,44 +40,12 @@ static bool has_site(const bf_ptx_instruction *instruction) {
          (instruction->opcode == BF_PTX_OP_WGMMA && bf_ptx_has(instruction, "mma_async"));
 }
 
-/* The name of the file that a .loc gives; NULL: not known. */
-static const char *file_name(const bf_ptx_module *ptx, uint64_t number) {
-  for (const bf_ptx_item *item = ptx->first; item; item = item->next)
-    if (item->kind == BF_PTX_ITEM_FILE && item->file->number == number)
-      return item->file->name;
-  return NULL;
-}
-
-void bf_emu_source_line(const bf_ptx_module *ptx, const bf_ptx_instruction *instruction,
-                        const char **file, uint64_t *line) {
-  const bf_ptx_location *location = instruction->location;
-  *file = location ? file_name(ptx, location->file) : NULL;
-  *line = location ? location->line : 0;
-  bool is_library = *file && strstr(*file, "include/");
-  if (is_library && location->function_name && location->inlined_line) {
-    *file = file_name(ptx, location->inlined_file);
-    *line = location->inlined_line;
-  }
-}
-
-void bf_emu_user_line(const bf_ptx_module *ptx, const bf_ptx_instruction *instruction,
-                      const char **file, uint64_t *line) {
-  const bf_ptx_location *location = instruction->location;
-  *file = location ? file_name(ptx, location->file) : NULL;
-  *line = location ? location->line : 0;
-  for (; location && *file && strstr(*file, "include/") && location->function_name;
-       location = location->inside) {
-    *file = file_name(ptx, location->inlined_file);
-    *line = location->inlined_line;
-  }
-}
-
 /* The calls around one, as text in the arena; NULL: none, or they are not known. */
 static const char *further_calls(bf_emu_decoder *decoder, const bf_ptx_location *call) {
   enum { MOST_DEEP = 16 };
   bf_text text = {0};
   for (unsigned i = 0; call && i < MOST_DEEP; i++, call = call->inside) {
-    const char *file = file_name(decoder->module->ptx, call->inlined_file);
+    const char *file = bf_ptx_file_name(decoder->module->ptx, call->inlined_file);
     if (!file)
       break;
     bf_text_addf(&text, "%s%s:%llu", i ? ", inlined at " : "", file,
@@ -95,10 +64,10 @@ static void find_inlined(bf_emu_decoder *decoder, bf_emu_site *site) {
   const bf_ptx_location *location = site->instruction->location;
   if (!location || !location->function_name || !location->inlined_line || !site->source_file)
     return;
-  const char *file = file_name(ptx, location->inlined_file);
+  const char *file = bf_ptx_file_name(ptx, location->inlined_file);
   if (file && site->source_line == location->inlined_line && !strcmp(file, site->source_file)) {
     location = location->inside; /* the site stands for the call */
-    file = location ? file_name(ptx, location->inlined_file) : NULL;
+    file = location ? bf_ptx_file_name(ptx, location->inlined_file) : NULL;
   }
   if (!file)
     return;
@@ -123,7 +92,7 @@ static bool add_site(bf_emu_decoder *decoder, const bf_ptx_instruction *instruct
   bf_emu_site *site = &kernel->sites[kernel->site_count++];
   *site = (bf_emu_site){
       .function = decoder->function, .instruction = instruction, .line = instruction->line};
-  bf_emu_source_line(decoder->module->ptx, instruction, &site->source_file, &site->source_line);
+  bf_ptx_source_line(decoder->module->ptx, instruction, &site->source_file, &site->source_line);
   find_inlined(decoder, site);
   return true;
 }

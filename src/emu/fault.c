@@ -1,5 +1,6 @@
 /* Faults: the first one ends the launch. */
 #include "emu/device.h"
+#include "ptx/site.h"
 
 #include <stdarg.h>
 
@@ -58,7 +59,7 @@ static void describe(const bf_emu_warp *warp, const bf_emu_op *op, bf_emu_fault_
   if (index < code->function->instructions) {
     const bf_ptx_instruction *instruction = code->function->instruction[index];
     fault->line = instruction->line;
-    bf_emu_source_line(flight->kernel->module->ptx, instruction, &fault->source_file,
+    bf_ptx_source_line(flight->kernel->module->ptx, instruction, &fault->source_file,
                        &fault->source_line);
   }
   memcpy(fault->block, warp->block->id, sizeof fault->block);
@@ -124,7 +125,7 @@ bool bf_emu_say_race(bf_emu_warp *warp, const bf_emu_op *op, bf_ptx_space space,
   fault->width_bytes = width_bytes;
   fault->is_write = is_write;
   if (op->site < flight->kernel->site_count)
-    bf_emu_user_line(flight->kernel->module->ptx, flight->kernel->sites[op->site].instruction,
+    bf_ptx_user_line(flight->kernel->module->ptx, flight->kernel->sites[op->site].instruction,
                      &fault->source_file, &fault->source_line);
   snprintf(fault->text, sizeof fault->text, "%s", text);
   if (goes_on) {

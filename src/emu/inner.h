@@ -388,15 +388,6 @@ static inline void bf_emu_set_predicate(bf_emu_warp *warp, uint32_t offset, uint
   *predicate = (*predicate & ~mask) | (value & mask);
 }
 
-/* The line of the source that an instruction comes from (file NULL: not known). What was inlined
- * from a header of the compiler (atomicAdd and the like) counts as the line that called it. */
-void bf_emu_source_line(const bf_ptx_module *ptx, const bf_ptx_instruction *instruction,
-                        const char **file, uint64_t *line);
-
-/* The same, out of all headers that were inlined into each other. */
-void bf_emu_user_line(const bf_ptx_module *ptx, const bf_ptx_instruction *instruction,
-                      const char **file, uint64_t *line);
-
 /* Takes note of a range that the launch touches (reach.c). */
 void bf_emu_touch(bf_emu_flight *flight, const bf_emu_range *range);
 /* The launch does more than what it touches of memory settles (reach.c). */

@@ -25,6 +25,7 @@
 #include "emu/proxy.h"
 #include "emu/transfer.h"
 #include "ptx/demangle.h"
+#include "ptx/site.h"
 
 #include <stdlib.h>
 #include <sys/mman.h>
@@ -299,7 +300,7 @@ void bf_race_put_line(char *text, size_t bytes, const bf_emu_kernel *kernel, uns
   const bf_emu_site *at = &kernel->sites[site];
   const char *file;
   uint64_t source_line;
-  bf_emu_user_line(kernel->module->ptx, at->instruction, &file, &source_line);
+  bf_ptx_user_line(kernel->module->ptx, at->instruction, &file, &source_line);
   if (file && strlen(file) > 80)
     file = strrchr(file, '/') ? strrchr(file, '/') + 1 : file;
   if (source_line)

@@ -27,13 +27,28 @@ static element_walk walk_of(const bf_fragment *f, unsigned r, unsigned i) {
   return (element_walk){first, f->role == BF_ROLE_B ? 1 : pitch, lane.row * pitch + lane.column};
 }
 
+/* The values of the lanes, at distances which are best known where this is compiled. */
+static BF_ALWAYS_INLINE void spread(const double *from, unsigned g, unsigned t, double *to) {
+  BF_UNROLL_8
+  for (unsigned i = 0; i < 8; i++)
+    BF_UNROLL
+  for (unsigned j = 0; j < 4; j++)
+    to[i * g + j * t] = from[4 * i + j];
+}
+
 /* The whole matrix, row after row. */
 static void gather(const bf_emu_warp *warp, const bf_fragment *f, double *matrix) {
   for (unsigned r = 0; r < f->registers; r++) {
     element_walk walk = walk_of(f, r, 0);
     const double *from = BF_LANES(const double, f->place[r]);
-    for (unsigned lane = 0; lane < BF_EMU_LANES; lane++)
-      matrix[walk.first + lane / 4 * walk.g + lane % 4 * walk.t] = from[lane];
+    if (walk.g == 4 && walk.t == 1) /* four columns */
+      spread(from, 4, 1, matrix + walk.first);
+    else if (walk.g == 1 && walk.t == 8) /* B */
+      spread(from, 1, 8, matrix + walk.first);
+    else if (walk.g == 8 && walk.t == 2) /* an accumulator */
+      spread(from, 8, 2, matrix + walk.first);
+    else
+      spread(from, walk.g, walk.t, matrix + walk.first);
   }
 }
 
@@ -47,21 +62,41 @@ typedef struct product {
   unsigned selector;
 } product;
 
-/* d = c + a b. */
+/* a * b + c, rounded once. */
+static BF_ALWAYS_INLINE bf_four fused(bf_four a, bf_four b, bf_four c) {
+#if defined(__FMA__)
+  return bf_four_add(a, b, c);
+#else
+  return (bf_four){fma(a[0], b[0], c[0]), fma(a[1], b[1], c[1]), fma(a[2], b[2], c[2]),
+                   fma(a[3], b[3], c[3])};
+#endif
+}
+
+/* d += a b for a row of 8 columns of d, k upwards. */
+static void add_row(const double *a, const double *b, unsigned depth, double *d) {
+  bf_four low = bf_four_load(d), high = bf_four_load(d + 4);
+  for (unsigned k = 0; k < depth; k++, b += BF_PANEL) {
+    bf_four factor = {a[k], a[k], a[k], a[k]};
+    low = fused(factor, bf_four_load(b), low);
+    high = fused(factor, bf_four_load(b + 4), high);
+  }
+  bf_four_store(d, low);
+  bf_four_store(d + 4, high);
+}
+
+/* d = c + a b, of 8 columns. */
 static void multiply_doubles(bf_emu_warp *warp, const product *p, uint32_t lanes) {
   double a[BF_FRAGMENT_ELEMENTS], b[BF_FRAGMENT_ELEMENTS], d[BF_FRAGMENT_ELEMENTS];
-  unsigned n = p->b.columns, depth = p->a.columns;
+  unsigned depth = p->a.columns;
   gather(warp, &p->a, a);
   gather(warp, &p->b, b);
   gather(warp, &p->c, d);
   for (unsigned row = 0; row < p->a.rows; row++)
-    for (unsigned column = 0; column < n; column++)
-      for (unsigned k = 0; k < depth; k++)
-        d[row * n + column] = fma(a[row * depth + k], b[k * n + column], d[row * n + column]);
+    add_row(a + row * depth, b, depth, d + row * BF_PANEL);
   for (unsigned r = 0; r < p->d.registers; r++) {
     element_walk walk = walk_of(&p->d, r, 0);
     double *to = BF_LANES(double, p->d.place[r]);
-    BF_SET_LANES(lanes, to, d[walk.first + lane / 4 * walk.g + lane % 4 * walk.t]);
+    BF_SET_LANES(lanes, to, d[walk.first + lane / 4 * BF_PANEL + lane % 4 * 2]);
   }
 }
 
@@ -317,7 +352,7 @@ static bool select_product(bf_emu_decoder *decoder, const bf_ptx_instruction *in
   if (!bf_matrix_shape_read(instruction, &shape) || instruction->operands != (is_sparse ? 6 : 4) ||
       has_unknown(instruction) || !types_fit(a, b, c, d))
     return bf_emu_refuse(decoder, "matrix product of this form");
-  bool narrow = !is_wmma || a == BF_PTX_B1;
+  bool narrow = !is_wmma || a == BF_PTX_B1 || a == BF_PTX_F64;
   if (narrow && (shape.n != 8 || (shape.m != 8 && shape.m != 16) ||
                  (shape.m == 8 && !is_integer(a) && a != BF_PTX_F64)))
     return bf_emu_refuse(decoder, "mma of this shape and type");

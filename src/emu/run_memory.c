@@ -5,6 +5,10 @@
 #include "emu/near.h"
 #include "emu/transfer.h"
 
+#if defined(__AVX2__)
+#include <immintrin.h>
+#endif
+
 typedef bf_emu_mover mover;
 typedef bf_emu_vector_mover vector_mover;
 typedef bf_emu_transfer transfer;
@@ -238,6 +242,17 @@ static inline bool are_near(const bf_emu_warp *warp, const bf_emu_op *op, unsign
   return outside >> 63 == 0 && (low & (size - 1)) == 0;
 }
 
+/* Whether the lanes of mask, of which there is one, all have the same address. Mostly the first and
+ * the last tell. */
+static inline bool are_same(uint32_t mask, const uint64_t *from) {
+  uint64_t first = from[BF_FIRST_LANE(mask)], apart = 0;
+  if (from[31 - __builtin_clz(mask)] != first)
+    return false;
+  for (unsigned lane = 0; lane < BF_EMU_LANES; lane++)
+    apart |= (from[lane] ^ first) & (0 - (uint64_t)(mask >> lane & 1));
+  return apart == 0;
+}
+
 /* One register per lane, by far the most frequent form: d is the register, of type reg, a the
  * address register, offset what is added. whole moves 32 consecutive values of a type between own,
  * the register, and memory; one moves that of a lane. */
@@ -249,6 +264,18 @@ static inline bool are_near(const bf_emu_warp *warp, const bf_emu_op *op, unsign
     const uint64_t *from = BF_LANES(const uint64_t, op->a);                                        \
     reg *own = BF_LANES(reg, op->d);                                                               \
     uint64_t by = (uint64_t)op->offset;                                                            \
+    bf_emu_address address = {op->a, 8, op->offset, BF_PTX_SPACE_##space};                         \
+    bf_near_access access = {BF_PTX_SPACE_##space, is_write ? BF_OP_ST : BF_OP_LD, sizeof(type),   \
+                             sizeof(type), is_write};                                              \
+    uint8_t *pointer[BF_EMU_LANES];                                                                \
+    unsigned first = BF_FIRST_LANE(mask);                                                          \
+    if (!is_write && are_same(mask, from) &&                                                       \
+        bf_near_single(warp, op, &address, &access, first, pointer)) {                             \
+      type value;                                                                                  \
+      memcpy(&value, pointer[first], sizeof value);                                                \
+      BF_SET_LANES(mask, own, (reg)value);                                                         \
+      return op + 1;                                                                               \
+    }                                                                                              \
     placing how = ELSEWHERE;                                                                       \
     if (mask == UINT32_MAX)                                                                        \
       how = place_global(warp, op, sizeof(type), is_write, from);                                  \
@@ -271,11 +298,6 @@ static inline bool are_near(const bf_emu_warp *warp, const bf_emu_op *op, unsign
       }                                                                                            \
       return op + 1;                                                                               \
     }                                                                                              \
-    bf_emu_address address = {op->a, 8, op->offset, BF_PTX_SPACE_##space};                         \
-    bf_near_access access = {BF_PTX_SPACE_##space, is_write ? BF_OP_ST : BF_OP_LD, sizeof(type),   \
-                             sizeof(type), is_write};                                              \
-    uint8_t *pointer[BF_EMU_LANES];                                                                \
-    unsigned first = BF_FIRST_LANE(mask);                                                          \
     if (bf_near_is_single(mask) && bf_near_single(warp, op, &address, &access, first, pointer)) {  \
       unsigned lane = first;                                                                       \
       uint8_t *memory = pointer[lane];                                                             \
@@ -290,7 +312,39 @@ static inline bool are_near(const bf_emu_warp *warp, const bf_emu_op *op, unsign
     }                                                                                              \
     return op + 1;                                                                                 \
   }
-#define PLAIN_SHARED(name, type, is_write, whole, one)                                             \
+/* Whether the offsets of eight lanes stand apart from one to the next. */
+static inline bool are_eight(const uint32_t *offset, uint32_t apart_bytes) {
+#if defined(__AVX2__)
+  __m256i steps = _mm256_mullo_epi32(_mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7),
+                                     _mm256_set1_epi32((int)apart_bytes));
+  __m256i wanted = _mm256_add_epi32(_mm256_set1_epi32((int)offset[0]), steps);
+  __m256i wrong = _mm256_xor_si256(_mm256_loadu_si256((const void *)offset), wanted);
+  return _mm256_testz_si256(wrong, wrong);
+#else
+  uint32_t wrong = 0;
+  for (unsigned i = 1; i < 8; i++)
+    wrong |= offset[i] ^ (offset[0] + i * apart_bytes);
+  return wrong == 0;
+#endif
+}
+
+/* Whether addresses of the lanes of mask, and by, are aligned and inside stacks of some bytes. */
+static inline bool are_on_stack(uint64_t stack_bytes, unsigned size, uint64_t by, uint32_t mask,
+                                const uint64_t *from) {
+  uint64_t last = stack_bytes - size, outside = 0, low = 0;
+  if (stack_bytes < size)
+    return false;
+  for (unsigned lane = 0; lane < BF_EMU_LANES; lane++) {
+    uint64_t own = 0 - (uint64_t)(mask >> lane & 1), address = from[lane] + by;
+    outside |= own & BF_NEAR_WRONG(address, last);
+    low |= own & address;
+  }
+  return outside >> 63 == 0 && (low & (size - 1)) == 0;
+}
+
+/* Shared memory: eight neighbouring lanes are often one behind the other, or at the same place,
+ * where all 32 are not: rows of tiles. eight moves the values of eight lanes. */
+#define PLAIN_SHARED(name, type, is_write, whole, eight, one)                                      \
   static const bf_emu_op *name(bf_emu_warp *warp, const bf_emu_op *op) {                           \
     uint32_t mask = BF_MASK(), offset[BF_EMU_LANES], apart = 0;                                    \
     if (mask == 0)                                                                                 \
@@ -321,9 +375,21 @@ static inline bool are_near(const bf_emu_warp *warp, const bf_emu_op *op, unsign
     }                                                                                              \
     uint8_t *shared = warp->block->shared;                                                         \
     if (mask == UINT32_MAX) {                                                                      \
-      for (unsigned lane = 0; lane < BF_EMU_LANES; lane++) {                                       \
-        uint8_t *memory = shared + offset[lane];                                                   \
-        one;                                                                                       \
+      for (unsigned group = 0; group < BF_EMU_LANES; group += 8) {                                 \
+        uint8_t *memory = shared + offset[group];                                                  \
+        if (are_eight(offset + group, sizeof(type))) {                                             \
+          eight;                                                                                   \
+        } else if (!is_write && are_eight(offset + group, 0)) {                                    \
+          type value;                                                                              \
+          memcpy(&value, memory, sizeof value);                                                    \
+          for (unsigned i = 0; i < 8; i++)                                                         \
+            own[group + i] = value;                                                                \
+        } else {                                                                                   \
+          for (unsigned lane = group; lane < group + 8; lane++) {                                  \
+            memory = shared + offset[lane];                                                        \
+            one;                                                                                   \
+          }                                                                                        \
+        }                                                                                          \
       }                                                                                            \
       return op + 1;                                                                               \
     }                                                                                              \
@@ -333,8 +399,36 @@ static inline bool are_near(const bf_emu_warp *warp, const bf_emu_op *op, unsign
     }                                                                                              \
     return op + 1;                                                                                 \
   }
+/* Local memory: the stacks of the lanes lie one behind the other; by is what is added. */
+#define PLAIN_LOCAL(name, type, is_write, one)                                                     \
+  static const bf_emu_op *name(bf_emu_warp *warp, const bf_emu_op *op) {                           \
+    uint32_t mask = BF_MASK();                                                                     \
+    if (mask == 0)                                                                                 \
+      return op + 1;                                                                               \
+    const uint64_t *from = BF_LANES(const uint64_t, op->a);                                        \
+    type *own = BF_LANES(type, op->d);                                                             \
+    uint64_t stride = warp->local ? warp->worker->flight->stack_bytes : 0;                         \
+    uint64_t by = (uint64_t)(int64_t)op->by;                                                       \
+    if (!are_on_stack(stride, sizeof(type), by, mask, from))                                       \
+      return move_all(warp, op, is_write);                                                         \
+    uint8_t *stack = warp->local + by;                                                             \
+    if (mask == UINT32_MAX) {                                                                      \
+      for (unsigned lane = 0; lane < BF_EMU_LANES; lane++) {                                       \
+        uint8_t *memory = stack + lane * stride + from[lane];                                      \
+        one;                                                                                       \
+      }                                                                                            \
+      return op + 1;                                                                               \
+    }                                                                                              \
+    BF_EACH_LANE(mask, lane) {                                                                     \
+      uint8_t *memory = stack + lane * stride + from[lane];                                        \
+      one;                                                                                         \
+    }                                                                                              \
+    return op + 1;                                                                                 \
+  }
 #define LOAD_ROW memcpy(own, memory, sizeof *own *BF_EMU_LANES)
 #define LOAD_ONE memcpy(&own[lane], memory, sizeof *own)
+#define LOAD_EIGHT memcpy(&own[group], memory, sizeof *own * 8)
+#define STORE_EIGHT memcpy(memory, &own[group], sizeof *own * 8)
 #define STORE_ROW memcpy(memory, own, sizeof *own *BF_EMU_LANES)
 #define STORE_ONE memcpy(memory, &own[lane], sizeof *own)
 /* Bytes and halves are extended. */
@@ -364,10 +458,14 @@ static inline bool are_near(const bf_emu_warp *warp, const bf_emu_op *op, unsign
   NARROW(load_##name##_s16_4, space, int16_t, uint32_t)
 BOTH_SPACES(global, GLOBAL)
 BOTH_SPACES(generic, NONE)
-PLAIN_SHARED(load_shared_32, uint32_t, false, LOAD_ROW, LOAD_ONE)
-PLAIN_SHARED(load_shared_64, uint64_t, false, LOAD_ROW, LOAD_ONE)
-PLAIN_SHARED(store_shared_32, uint32_t, true, STORE_ROW, STORE_ONE)
-PLAIN_SHARED(store_shared_64, uint64_t, true, STORE_ROW, STORE_ONE)
+PLAIN_SHARED(load_shared_32, uint32_t, false, LOAD_ROW, LOAD_EIGHT, LOAD_ONE)
+PLAIN_SHARED(load_shared_64, uint64_t, false, LOAD_ROW, LOAD_EIGHT, LOAD_ONE)
+PLAIN_SHARED(store_shared_32, uint32_t, true, STORE_ROW, STORE_EIGHT, STORE_ONE)
+PLAIN_SHARED(store_shared_64, uint64_t, true, STORE_ROW, STORE_EIGHT, STORE_ONE)
+PLAIN_LOCAL(load_local_32, uint32_t, false, LOAD_ONE)
+PLAIN_LOCAL(load_local_64, uint64_t, false, LOAD_ONE)
+PLAIN_LOCAL(store_local_32, uint32_t, true, STORE_ONE)
+PLAIN_LOCAL(store_local_64, uint64_t, true, STORE_ONE)
 
 /* A parameter of the kernel: the same for all lanes. a is its offset. */
 static const bf_emu_op *load_parameter(bf_emu_warp *warp, const bf_emu_op *op) {
@@ -482,6 +580,15 @@ static void select_plain(const transfer *what, bool is_load, bf_emu_op *op) {
   bool is_shared = what->space == BF_PTX_SPACE_SHARED && what->address.register_bytes == 4;
   bool is_global = what->space == BF_PTX_SPACE_GLOBAL && what->address.register_bytes == 8;
   bool is_generic = what->space == BF_PTX_SPACE_NONE && what->address.register_bytes == 8;
+  bool is_local = what->space == BF_PTX_SPACE_LOCAL && what->address.register_bytes == 8;
+  if (what->count == 1 && is_local && (equal || equal_wide) && !what->polls &&
+      what->address.offset == (int32_t)what->address.offset) {
+    op->d = what->place[0];
+    op->a = what->address.place;
+    op->by = (int32_t)what->address.offset;
+    op->run = is_load ? (equal ? load_local_32 : load_local_64)
+                      : (equal ? store_local_32 : store_local_64);
+  }
   if (what->count != 1 || !(is_shared || is_global || is_generic))
     return;
   bf_emu_step narrow =

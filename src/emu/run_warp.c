@@ -5,7 +5,7 @@
  * have exited take no part. */
 #include "emu/inner.h"
 
-#if defined(__AVX512F__)
+#if defined(__AVX2__)
 #include <immintrin.h>
 #endif
 
@@ -90,6 +90,20 @@ static inline void permute(const uint32_t *a, const uint32_t *from, uint32_t *va
   for (unsigned half = 0; half < BF_EMU_LANES; half += 16) {
     __m512i index = _mm512_loadu_si512(from + half);
     _mm512_storeu_si512(value + half, _mm512_permutex2var_epi32(low, index, high));
+  }
+#elif defined(__AVX2__)
+  __m256i part[4];
+  for (unsigned i = 0; i < 4; i++)
+    part[i] = _mm256_loadu_si256((const void *)(a + 8 * i));
+  for (unsigned i = 0; i < 4; i++) { /* of four parts bits 3 and 4 of an index choose one */
+    __m256i index = _mm256_loadu_si256((const void *)(from + 8 * i));
+    __m256 found[4], bit_3 = _mm256_castsi256_ps(_mm256_slli_epi32(index, 28));
+    for (unsigned j = 0; j < 4; j++)
+      found[j] = _mm256_castsi256_ps(_mm256_permutevar8x32_epi32(part[j], index));
+    __m256 low = _mm256_blendv_ps(found[0], found[1], bit_3);
+    __m256 high = _mm256_blendv_ps(found[2], found[3], bit_3);
+    __m256 bit_4 = _mm256_castsi256_ps(_mm256_slli_epi32(index, 27));
+    _mm256_storeu_ps((float *)value + 8 * i, _mm256_blendv_ps(low, high, bit_4));
   }
 #else
   for (unsigned lane = 0; lane < BF_EMU_LANES; lane++)

@@ -78,44 +78,53 @@ static bool refuse_piece(bf_emu_warp *warp, const bf_emu_op *op, char name, uint
 }
 
 /* The memory of a piece; NULL: the launch has ended. */
-static const uint8_t *reach_piece(bf_emu_warp *warp, const bf_emu_op *op, char name,
-                                  const bf_emu_descriptor *d, bool is_k_major, uint32_t line,
-                                  uint32_t piece) {
+static BF_ALWAYS_INLINE const uint8_t *reach_piece(bf_emu_warp *warp, const bf_emu_op *op,
+                                                   char name, const bf_emu_descriptor *d,
+                                                   bool is_k_major, uint32_t line, uint32_t piece) {
   uint32_t address = bf_emu_descriptor_piece(d, is_k_major, line, piece);
-  if ((uint64_t)address + 16 <= warp->block->shared_bytes)
-    return bf_proxy_read(warp, op, 0, warp->block, address, 16) ? warp->block->shared + address
-                                                                : NULL;
+  bf_emu_block *block = warp->block;
+  if ((uint64_t)address + 16 <= block->shared_bytes)
+    return !block->proxy || bf_proxy_read(warp, op, 0, block, address, 16) ? block->shared + address
+                                                                           : NULL;
   refuse_piece(warp, op, name, address, line, piece);
   return NULL;
+}
+
+/* Rows first on of a K-major A; type is that of A. */
+static BF_ALWAYS_INLINE bool gather_rows(bf_emu_warp *warp, const bf_emu_op *op, bf_ptx_type type,
+                                         const bf_emu_descriptor *d, unsigned first, unsigned kept,
+                                         double *a) {
+  unsigned per_piece = 128 / bf_matrix_bits(type);
+  for (unsigned row = 0; row < ROWS; row++)
+    for (unsigned p = 0; p < kept / per_piece; p++) {
+      const uint8_t *piece = reach_piece(warp, op, 'A', d, true, first + row, p);
+      if (!piece)
+        return false;
+      bf_unpack_piece(type, piece, a + row * kept + p * per_piece);
+    }
+  return true;
 }
 
 /* Rows of A of this warp from shared memory, what.kept elements each. */
 static bool gather_a(bf_emu_warp *warp, const bf_emu_op *op, const wgmma *what, double *a) {
   uint64_t bits = 0;
   double value[16];
-  unsigned per_piece = 128 / bf_matrix_bits(what->a_type), kept = what->kept;
-  unsigned first = warp->index % 4 * ROWS;
+  unsigned kept = what->kept, first = warp->index % 4 * ROWS;
   if (!read_descriptor(warp, op, what->a[0], 'A', &bits))
     return false;
   bf_emu_descriptor d = bf_emu_descriptor_unpack(bits);
-  if (what->a_transposed) {
-    for (unsigned k = 0; k < kept; k++)
-      for (unsigned p = 0; p < ROWS / 8; p++) {
-        const uint8_t *piece = reach_piece(warp, op, 'A', &d, false, k, first / 8 + p);
-        if (!piece)
-          return false;
-        bf_unpack_piece(what->a_type, piece, value);
-        for (unsigned i = 0; i < 8; i++)
-          a[(8 * p + i) * kept + k] = value[i];
-      }
-    return true;
-  }
-  for (unsigned row = 0; row < ROWS; row++)
-    for (unsigned p = 0; p < kept / per_piece; p++) {
-      const uint8_t *piece = reach_piece(warp, op, 'A', &d, true, first + row, p);
+  if (!what->a_transposed)
+    return what->a_type == BF_PTX_F16 /* which need not be asked for each piece */
+               ? gather_rows(warp, op, BF_PTX_F16, &d, first, kept, a)
+               : gather_rows(warp, op, what->a_type, &d, first, kept, a);
+  for (unsigned k = 0; k < kept; k++)
+    for (unsigned p = 0; p < ROWS / 8; p++) {
+      const uint8_t *piece = reach_piece(warp, op, 'A', &d, false, k, first / 8 + p);
       if (!piece)
         return false;
-      bf_unpack_piece(what->a_type, piece, a + row * kept + p * per_piece);
+      bf_unpack_piece(what->a_type, piece, value);
+      for (unsigned i = 0; i < 8; i++)
+        a[(8 * p + i) * kept + k] = value[i];
     }
   return true;
 }
@@ -182,8 +191,8 @@ static bool find_pieces(bf_emu_warp *warp, const bf_emu_op *op, known_matrix *b)
 
 typedef uint64_t piece_bits __attribute__((vector_size(16)));
 
-/* Reads the pieces; false: they are what they were. */
-static bool read_pieces(const bf_emu_warp *warp, known_matrix *b) {
+/* Whether the pieces are what they were. */
+static bool are_same_pieces(const bf_emu_warp *warp, const known_matrix *b) {
   const uint8_t *shared = warp->block->shared;
   piece_bits changed = {0};
   for (unsigned i = 0; i < b->pieces; i++) {
@@ -191,9 +200,13 @@ static bool read_pieces(const bf_emu_warp *warp, known_matrix *b) {
     memcpy(&now, shared + b->address[i], sizeof now);
     memcpy(&before, b->bytes + 16 * (size_t)i, sizeof before);
     changed |= now ^ before;
-    memcpy(b->bytes + 16 * (size_t)i, &now, sizeof now);
   }
-  return (changed[0] | changed[1]) != 0;
+  return (changed[0] | changed[1]) == 0;
+}
+
+static void read_pieces(const bf_emu_warp *warp, known_matrix *b) {
+  for (unsigned i = 0; i < b->pieces; i++)
+    memcpy(b->bytes + 16 * (size_t)i, warp->block->shared + b->address[i], 16);
 }
 
 static void make_panels(known_matrix *b) {
@@ -249,8 +262,10 @@ static const known_matrix *gather_b(bf_emu_warp *warp, const bf_emu_op *op, cons
   for (unsigned i = 0; i < b->pieces && warp->block->proxy; i++)
     if (!bf_proxy_read(warp, op, 0, warp->block, b->address[i], 16))
       return NULL;
-  bool has_changed = read_pieces(warp, b);
-  if (b->type != BF_PTX_B1 && (has_changed || !b->has_panels))
+  if (b->has_panels && are_same_pieces(warp, b))
+    return b;
+  read_pieces(warp, b);
+  if (b->type != BF_PTX_B1)
     make_panels(b);
   b->has_panels = true;
   return b;

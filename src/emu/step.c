@@ -5,6 +5,7 @@
  * a barrier that the warp has passed) happen while looking for the next instruction, so that what
  * peek shows is what step executes. */
 #include "emu/step.h"
+#include "ptx/site.h"
 
 #include "emu/block.h"
 #include "emu/cluster.h"
@@ -336,7 +337,7 @@ bf_emu_instruction bf_emu_kernel_instruction(const bf_emu_kernel *kernel, uint32
     }
     found.function = code->function;
     found.instruction = code->function->instruction[index - code->first_instruction];
-    bf_emu_source_line(kernel->module->ptx, found.instruction, &found.source_file,
+    bf_ptx_source_line(kernel->module->ptx, found.instruction, &found.source_file,
                        &found.source_line);
     break;
   }

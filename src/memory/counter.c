@@ -390,6 +390,10 @@ int bf_counter_count_lanes(bf_counter *counter, bf_op op, unsigned width_bytes, 
   return error;
 }
 
+uint32_t bf_counter_matter(const bf_counter *counter, bf_op op, unsigned width_bytes) {
+  return ~counter->plans[op][log2_of(width_bytes)].base_mask;
+}
+
 bf_counter_pattern bf_counter_last(const bf_counter *counter) { return counter->last; }
 
 int bf_counter_count(bf_counter *counter, const bf_access *access, bf_count *count,

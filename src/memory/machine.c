@@ -243,4 +243,3 @@ bf_trace_limits bf_machine_limits(const bf_machine *machine) {
   return limits;
 }
 
-unsigned bf_width_index(unsigned width_bytes) { return (unsigned)__builtin_ctz(width_bytes); }

@@ -48,7 +48,6 @@ typedef struct bf_op_rule {
   bool estimated;
 } bf_op_rule;
 
-enum { BF_WIDTHS = 5 }; /* 1, 2, 4, 8 and 16 bytes */
 
 /* One line of a machine file, for people who ask where a number comes from. */
 typedef struct bf_machine_fact {
@@ -85,8 +84,6 @@ void bf_groups_fill(bf_groups *groups, unsigned lanes);
  * other: banks and allocation, banks and locks, lane groups and BF_PHASE_WORDS. */
 int bf_machine_measure(bf_machine *machine, bf_diagnostic *diagnostic);
 bf_trace_limits bf_machine_limits(const bf_machine *machine);
-/* The index of a width in groups[side]. */
-unsigned bf_width_index(unsigned width_bytes);
 
 /* All that is left of trace as a workload; name is for messages. */
 int bf_workload_take(bf_trace *trace, const char *name, bf_workload **workload,
@@ -178,5 +175,8 @@ typedef struct bf_counter_pattern {
 } bf_counter_pattern;
 /* Of the last access that was counted. */
 bf_counter_pattern bf_counter_last(const bf_counter *counter);
+/* The bits of the first active address on which counts of that operation and width depend where
+ * all addresses move together. */
+uint32_t bf_counter_matter(const bf_counter *counter, bf_op op, unsigned width_bytes);
 
 #endif

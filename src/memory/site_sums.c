@@ -18,6 +18,12 @@ typedef struct known_class {
   bf_pattern_class class_;
 } known_class;
 
+/* What repeats of an access add, and to which row. */
+typedef struct known_repeat {
+  size_t row;
+  bf_count count;
+} known_repeat;
+
 struct bf_site_sums {
   const bf_machine *machine;
   const bf_hash *hash;
@@ -31,6 +37,8 @@ struct bf_site_sums {
   known_site site[KNOWN_SITES];
   known_class class_[KNOWN_CLASSES];
   size_t without_site[BF_OP_COUNT][BF_WIDTHS][CLASSES]; /* index of the row + 1, or 0 */
+  bf_repeats *repeats;                                  /* of the trace that is read; NULL: none */
+  known_repeat *repeat;                                 /* by slot */
 };
 
 int bf_site_sums_create(const bf_machine *machine, const bf_hash *hash, bf_lock_hash lock_hash,
@@ -59,6 +67,8 @@ int bf_site_sums_like(const bf_site_sums *sums, bf_site_sums **fresh, bf_diagnos
 void bf_site_sums_free(bf_site_sums *sums) {
   if (!sums)
     return;
+  bf_repeats_free(sums->repeats);
+  free(sums->repeat);
   bf_counter_free(sums->counter);
   bf_arena_free(&sums->arena);
   free(sums->row);
@@ -167,24 +177,74 @@ static void note_worst(const bf_site_sums *sums, bf_site_sum *row, const bf_acce
   bf_text_free(&text);
 }
 
+static void add_executions(bf_sum *sum, uint64_t executions, const bf_count *count) {
+  sum->accesses += executions;
+  sum->wavefronts += executions * bf_count_wavefronts(count);
+  sum->ideal += executions * count->ideal;
+  sum->conflicts += executions * count->conflicts;
+  sum->latency_cycles += executions * count->latency_cycles;
+}
+
+/* Counts access and adds it; *index becomes the number of its row. */
+static int add_access(bf_site_sums *sums, const bf_access *access, bf_count *count, size_t *index,
+                      bf_diagnostic *diagnostic) {
+  BF_TRY(bf_counter_count(sums->counter, access, count, diagnostic));
+  BF_TRY(access->site ? row_of_site(sums, access->site, index, diagnostic)
+                      : row_without_site(sums, access, index, diagnostic));
+  bf_site_sum *row = &sums->row[*index];
+  add_executions(&row->sum, access->count, count);
+  bool is_worse = count->conflicts > row->worst_conflicts;
+  bool is_before = count->conflicts == row->worst_conflicts && access->line < row->worst_line;
+  if (is_worse || (count->conflicts && is_before))
+    note_worst(sums, row, access, count);
+  return BF_OK;
+}
+
 int bf_site_sums_add(bf_site_sums *sums, const bf_access *access, bf_count *out,
                      bf_diagnostic *diagnostic) {
   bf_count count;
   size_t index;
-  BF_TRY(bf_counter_count(sums->counter, access, &count, diagnostic));
-  BF_TRY(access->site ? row_of_site(sums, access->site, &index, diagnostic)
-                      : row_without_site(sums, access, &index, diagnostic));
-  bf_site_sum *row = &sums->row[index];
-  row->sum.accesses += access->count;
-  row->sum.wavefronts += access->count * bf_count_wavefronts(&count);
-  row->sum.ideal += access->count * count.ideal;
-  row->sum.conflicts += access->count * count.conflicts;
-  row->sum.latency_cycles += access->count * count.latency_cycles;
-  if (count.conflicts > row->worst_conflicts)
-    note_worst(sums, row, access, &count);
+  BF_TRY(add_access(sums, access, &count, &index, diagnostic));
   if (out)
     *out = count;
   return BF_OK;
+}
+
+/* ---- Repeats ---- */
+
+static void add_repeats(void *context, uint32_t slot, uint64_t executions) {
+  bf_site_sums *sums = context;
+  const known_repeat *known = &sums->repeat[slot];
+  add_executions(&sums->row[known->row].sum, executions, &known->count);
+}
+
+static int learn(void *context, uint32_t slot, const bf_access *access, bf_diagnostic *diagnostic) {
+  bf_site_sums *sums = context;
+  known_repeat *known = &sums->repeat[slot];
+  return add_access(sums, access, &known->count, &known->row, diagnostic);
+}
+
+int bf_site_sums_begin_repeats(bf_site_sums *sums, bf_trace_known *known,
+                               bf_diagnostic *diagnostic) {
+  sums->repeat = malloc(BF_REPEATS * sizeof *sums->repeat);
+  if (!sums->repeat)
+    return bf_no_memory(diagnostic);
+  BF_TRY(bf_repeats_create(add_repeats, sums, &sums->repeats, diagnostic));
+  for (int op = 0; op < BF_OP_COUNT; op++)
+    for (unsigned w = 0; w < BF_WIDTHS; w++)
+      bf_repeats_matter(sums->repeats, (bf_op)op, 1U << w,
+                        bf_counter_matter(sums->counter, (bf_op)op, 1U << w));
+  *known = (bf_trace_known){sums->repeats, learn, sums};
+  return BF_OK;
+}
+
+void bf_site_sums_end_repeats(bf_site_sums *sums) {
+  if (sums->repeats)
+    bf_repeats_flush(sums->repeats);
+  bf_repeats_free(sums->repeats);
+  free(sums->repeat);
+  sums->repeats = NULL;
+  sums->repeat = NULL;
 }
 
 static void add_sum(bf_sum *sum, const bf_sum *more) {

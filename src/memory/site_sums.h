@@ -26,6 +26,11 @@ int bf_site_sums_like(const bf_site_sums *sums, bf_site_sums **fresh, bf_diagnos
 /* Counts access and adds it. count gets the count of one execution, unless NULL. */
 int bf_site_sums_add(bf_site_sums *sums, const bf_access *access, bf_count *count,
                      bf_diagnostic *diagnostic);
+/* From here on until the end, repeats in one trace are added as known (access.h) says; they are all
+ * added at the end only. */
+int bf_site_sums_begin_repeats(bf_site_sums *sums, bf_trace_known *known,
+                               bf_diagnostic *diagnostic);
+void bf_site_sums_end_repeats(bf_site_sums *sums);
 /* Must be called when sites of accesses that were added may be freed. */
 void bf_site_sums_forget_sites(bf_site_sums *sums);
 /* Adds the rows of other, whose accesses have line numbers of the same trace. */

@@ -31,6 +31,7 @@ typedef struct reading {
   round_of_parts *at_work;
   worker *workers;
   bf_crew *crew;
+  bf_trace_known known; /* to the thread that cuts */
 } reading;
 
 /* Says where in the trace an access cannot be counted. */
@@ -81,7 +82,7 @@ static void work(void *context, unsigned index) {
 static int cut_round(reading *r, round_of_parts *round, bool *ended, bf_diagnostic *diagnostic) {
   round->count = 0;
   while (round->count < r->parts && !*ended) {
-    int result = bf_trace_cut(r->trace, round->part[round->count], diagnostic);
+    int result = bf_trace_cut(r->trace, round->part[round->count], &r->known, diagnostic);
     if (result < 0)
       return result;
     *ended = result == 0;
@@ -152,6 +153,7 @@ static int set_up(reading *r, bf_site_sums *sums, bf_diagnostic *diagnostic) {
   if (!good)
     return bf_no_memory(diagnostic);
   r->workers[0].sums = sums;
+  BF_TRY(bf_site_sums_begin_repeats(sums, &r->known, diagnostic));
   for (unsigned i = 1; i < r->threads; i++)
     BF_TRY(bf_site_sums_like(sums, &r->workers[i].sums, diagnostic));
   return BF_OK;
@@ -193,6 +195,7 @@ int bf_site_sums_read(bf_site_sums *sums, bf_trace *trace, const char *file,
   int error = set_up(&r, sums, diagnostic);
   if (!error)
     error = read_rounds(&r, how, diagnostic);
+  bf_site_sums_end_repeats(sums);
   if (!error)
     error = finish(&r, sums, diagnostic);
   clean_up(&r);

@@ -2,6 +2,8 @@
  * know a machine. */
 #include "memory/memory.h"
 
+#include <stdlib.h>
+
 static int explain(int error, const char *path, bf_diagnostic *diagnostic) {
   if (error == BF_UNSUPPORTED)
     return bf_fail_file(diagnostic, error, path,
@@ -9,23 +11,56 @@ static int explain(int error, const char *path, bf_diagnostic *diagnostic) {
   return bf_no_memory(diagnostic);
 }
 
-static int add_all(bf_trace *trace, const char *path, bf_workload *workload,
+/* A workload that is being read, and which of its accesses each slot of the reader stands for. */
+typedef struct reading {
+  bf_workload *workload;
+  size_t index[BF_REPEATS];
+} reading;
+
+static void add_repeats(void *context, uint32_t slot, uint64_t executions) {
+  reading *r = context;
+  bf_workload_count(r->workload, r->index[slot], executions);
+}
+
+static int add_all(bf_trace *trace, const char *path, reading *r, bf_repeats *repeats,
                    bf_diagnostic *diagnostic) {
-  bf_access access;
+  const bf_access *access = NULL;
+  uint32_t slot;
+  size_t index;
   int result;
-  while ((result = bf_trace_next(trace, &access, diagnostic)) > 0) {
-    int error = bf_workload_add(workload, &access);
+  while ((result = bf_trace_step_past(trace, repeats, &access, &slot, diagnostic)) > 0) {
+    int error = result == 1 ? bf_workload_place(r->workload, access, &index) : BF_OK;
     if (error)
       return explain(error, path, diagnostic);
+    if (slot != BF_REPEATS_NONE)
+      r->index[slot] = index;
   }
+  if (!result)
+    bf_repeats_flush(repeats);
   return result;
+}
+
+/* Adds all accesses that are left in a trace. */
+static int read_all(bf_trace *trace, const char *name, bf_workload *workload,
+                    bf_diagnostic *diagnostic) {
+  reading *r = calloc(1, sizeof *r);
+  bf_repeats *repeats = NULL;
+  if (!r)
+    return bf_no_memory(diagnostic);
+  r->workload = workload;
+  int error = bf_repeats_create(add_repeats, r, &repeats, diagnostic);
+  if (!error)
+    error = add_all(trace, name, r, repeats, diagnostic);
+  bf_repeats_free(repeats);
+  free(r);
+  return error;
 }
 
 int bf_workload_take(bf_trace *trace, const char *name, bf_workload **out,
                      bf_diagnostic *diagnostic) {
   *out = NULL;
   bf_workload *workload;
-  int error = bf_workload_create(&workload) == BF_OK ? add_all(trace, name, workload, diagnostic)
+  int error = bf_workload_create(&workload) == BF_OK ? read_all(trace, name, workload, diagnostic)
                                                      : bf_no_memory(diagnostic);
   if (error)
     bf_workload_free(workload);

@@ -20,6 +20,41 @@ static const char *file_name(const char *path) {
   return slash ? slash + 1 : path;
 }
 
+/* ---- Lines of the source ---- */
+
+const char *bf_ptx_file_name(const bf_ptx_module *module, uint64_t number) {
+  for (const bf_ptx_item *item = module->first; item; item = item->next)
+    if (item->kind == BF_PTX_ITEM_FILE && item->file->number == number)
+      return item->file->name;
+  return NULL;
+}
+
+void bf_ptx_source_line(const bf_ptx_module *module, const bf_ptx_instruction *instruction,
+                        const char **file, uint64_t *line) {
+  const bf_ptx_location *location = instruction->location;
+  *file = location ? bf_ptx_file_name(module, location->file) : NULL;
+  *line = location ? location->line : 0;
+  bool is_library = *file && strstr(*file, "include/");
+  if (is_library && location->function_name && location->inlined_line) {
+    *file = bf_ptx_file_name(module, location->inlined_file);
+    *line = location->inlined_line;
+  }
+}
+
+void bf_ptx_user_line(const bf_ptx_module *module, const bf_ptx_instruction *instruction,
+                      const char **file, uint64_t *line) {
+  const bf_ptx_location *location = instruction->location;
+  *file = location ? bf_ptx_file_name(module, location->file) : NULL;
+  *line = location ? location->line : 0;
+  for (; location && *file && strstr(*file, "include/") && location->function_name;
+       location = location->inside) {
+    *file = bf_ptx_file_name(module, location->inlined_file);
+    *line = location->inlined_line;
+  }
+}
+
+/* ---- Names of sites ---- */
+
 void bf_site_write(const char *kernel, const char *source_file, uint64_t source_line,
                    uint64_t ptx_line, bf_text *text) {
   size_t begin = text->size;

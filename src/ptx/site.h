@@ -10,6 +10,16 @@
 void bf_site_write(const char *kernel, const char *source_file, uint64_t source_line,
                    uint64_t ptx_line, bf_text *text);
 
+/* The name of the file that a .loc gives by its number; NULL: not known. */
+const char *bf_ptx_file_name(const bf_ptx_module *module, uint64_t number);
+/* The line of the source that an instruction comes from (file NULL: not known). What was inlined
+ * from a header of the compiler (atomicAdd and the like) counts as the line that called it. */
+void bf_ptx_source_line(const bf_ptx_module *module, const bf_ptx_instruction *instruction,
+                        const char **file, uint64_t *line);
+/* The same, out of all headers that were inlined into each other. */
+void bf_ptx_user_line(const bf_ptx_module *module, const bf_ptx_instruction *instruction,
+                      const char **file, uint64_t *line);
+
 /* A name that sites of a kernel can start with: the readable one, or that of the PTX. */
 typedef struct bf_site_name {
   const char *text;

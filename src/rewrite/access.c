@@ -76,7 +76,7 @@ typedef struct writer {
   const bf_rewrite_kernel_plan *kernel;
   bf_rewrite_code *code;
   const bf_ptx_flow *flow;
-  const bf_rewrite_hoist *hoist;
+  bf_rewrite_hoist *hoist;
   const uint64_t *zeros;        /* per register */
   const bf_rewrite_rest *rests; /* the same */
   hashing hashing[MOST_HASHES];
@@ -471,13 +471,13 @@ static held put_place(writer *w, const bf_ptx_operand *base, uint64_t high) {
   if (found)
     return *found;
   const held *beside = find_beside(w, base, (int64_t)high);
-  if (beside && bf_rewrite_hoist_to(w->hoist, base, w->index) == w->index)
+  if (beside && bf_rewrite_hoist_to(w->hoist, base, w->index, !high) == w->index)
     return put_beside(w, *beside, (int64_t)high);
   bool is_kept = is_worth_keeping(w, base, (int64_t)high);
   bool adds_rows = high && is_whole(w, base, high), wide = is_wide(base);
   if (!is_kept && high && !adds_rows && base->kind == BF_PTX_REGISTER)
     return put_by_sum(w, base, (int64_t)high);
-  uint32_t at = is_kept ? bf_rewrite_hoist_to(w->hoist, base, w->index) : w->index;
+  uint32_t at = is_kept ? bf_rewrite_hoist_to(w->hoist, base, w->index, !high) : w->index;
   held made = {.base = base, .offset = (int64_t)high, .place = new_place(w, wide), .at = at};
   if (adds_rows)
     put_rows(w, base, high, made.place, at);
@@ -627,7 +627,7 @@ static unsigned put_generic(writer *w, const bf_ptx_operand *base, int64_t offse
   const char *suffix = suffix_of(wide), *address = put_logical(w, base, offset, wide);
   unsigned bits = bits_of(wide), place = new_place(w, wide);
   bool is_kept = is_worth_keeping(w, base, offset);
-  uint32_t at = is_kept ? bf_rewrite_hoist_to(w->hoist, base, w->index) : w->index;
+  uint32_t at = is_kept ? bf_rewrite_hoist_to(w->hoist, base, w->index, false) : w->index;
   char inside[40];
   snprintf(inside, sizeof inside, "%sinside%s", w->prefix, suffix);
   PUT(w, "isspacep.shared \t%sis_shared, %s;\n", w->prefix, address);
@@ -748,6 +748,23 @@ static const hashing *find_hashing(writer *w, const bf_hash *hash) {
   return made;
 }
 
+/* Notes which accesses need the hash of their base itself: where it is computed depends on all. */
+static void note_accesses(writer *w) {
+  for (uint32_t i = 0; i < w->function->function->instructions && !w->failed; i++) {
+    const bf_hash *hash = bf_rewrite_is_hashed(w->function, i)
+                              ? bf_rewrite_hash_at(w->plan, w->kernel, w->function, i)
+                              : NULL;
+    bf_touch touch = w->function->touch[i];
+    if (!hash || touch.kind != BF_TOUCH_SHARED)
+      continue;
+    const bf_ptx_operand *address = &w->function->function->instruction[i]->operand[touch.operand];
+    w->own = find_hashing(w, hash);
+    uint64_t zeros = even_base(w, address->item).zeros;
+    if ((w->own->read & ~zeros) && !take_apart(w, address->item, address->offset).high)
+      w->failed |= !bf_rewrite_hoist_note(w->hoist, address->item, i);
+  }
+}
+
 static void write_instructions(writer *w) {
   const bf_ptx_function *function = w->function->function;
   for (uint32_t i = 0; i < function->instructions && !w->failed; i++) {
@@ -825,6 +842,8 @@ static int write_code(writer *w, const bf_rewrite_plan *plan, const bf_rewrite_f
                 .code = version->code,
                 .flow = flow};
   prepare(w, (size_t)function->function->instructions + 1);
+  if (!w->failed)
+    note_accesses(w);
   if (!w->failed)
     write_instructions(w);
   if (!w->failed)

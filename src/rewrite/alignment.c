@@ -208,6 +208,17 @@ static uint64_t ones_of_field(const bf_ptx_instruction *instruction, uint64_t va
          low_mask((unsigned)size->bits);
 }
 
+/* bfi at a place that is a number: the lowest bits of one number in place of some of another. */
+static uint64_t ones_of_insertion(const bf_ptx_instruction *instruction, uint64_t value,
+                                  uint64_t into) {
+  const bf_ptx_operand *at = &instruction->operand[3], *size = &instruction->operand[4];
+  if (at->kind != BF_PTX_INTEGER || size->kind != BF_PTX_INTEGER || at->bits > 31 ||
+      size->bits > 31)
+    return ANY;
+  uint64_t taken = low_mask((unsigned)size->bits) << at->bits;
+  return (value << at->bits & taken) | (into & ~taken);
+}
+
 /* Bits of a conversion between whole numbers. */
 static uint64_t ones_of_conversion(const bf_ptx_instruction *instruction, uint64_t value) {
   if (instruction->types != 2 || !width_of(instruction->type[0]) || !width_of(instruction->type[1]))
@@ -386,6 +397,8 @@ static uint64_t ones_of_arithmetic(const analysis *a, uint32_t index, const uint
     return ones_of_shift(instruction, of[1]);
   case BF_PTX_OP_BFE:
     return ones_of_field(instruction, of[1]);
+  case BF_PTX_OP_BFI:
+    return ones_of_insertion(instruction, of[1], of[2]);
   case BF_PTX_OP_DIV:
   case BF_PTX_OP_REM:
     return ones_of_division(instruction, of[1]);

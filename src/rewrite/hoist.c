@@ -7,18 +7,38 @@
  * any number of rounds of a loop.
  *
  * A hash that is needed in every round of a loop, whose base is written outside, is computed at the
- * end of the nearest dominator outside: of a block that is executed more often, that is. */
+ * end of the nearest dominator outside: of a block that is executed more often, that is. One that
+ * is needed in several branches, none of which comes before the others, is computed once before
+ * they part, where these are MANY_HEADS: that is no more work even if each of them is gone through
+ * by a fourth of all warps only, and the code is shorter. */
 #include "rewrite/inner.h"
 
 #include <string.h>
 
 static const uint32_t NONE = UINT32_MAX;
-enum { MOST_LOOPS = 1024 };
+enum {
+  MOST_LOOPS = 1024,
+  MANY_HEADS = 4,
+  MOST_HEADS = 32, /* that are told apart */
+};
 
 /* An edge back to a block that dominates its start. */
 typedef struct back_edge {
   uint32_t from, header;
 } back_edge;
+
+/* A block with an access behind which others need not compute the hash again. */
+typedef struct head {
+  struct head *next;
+  uint32_t block;
+} head;
+
+/* Where accesses need the hash of a base. */
+typedef struct meeting {
+  head *heads;
+  unsigned count;
+  uint32_t block; /* the nearest that dominates them all */
+} meeting;
 
 struct bf_rewrite_hoist {
   const bf_ptx_function *function;
@@ -31,6 +51,8 @@ struct bf_rewrite_hoist {
   back_edge edge[MOST_LOOPS];
   uint32_t *depth;  /* per block: loops around it */
   uint32_t *header; /* per block: of the innermost, or NONE */
+  meeting *meeting; /* per register */
+  bf_arena *arena;
 };
 
 /* ---- Definitions ---- */
@@ -186,9 +208,53 @@ static uint32_t leave_loop(const bf_rewrite_hoist *h, uint32_t block) {
   return NONE;
 }
 
+/* ---- Branches ---- */
+
+/* Whether the block, or one that comes before it, is a head. */
+static bool has_head(const bf_rewrite_hoist *h, const meeting *of, uint32_t block) {
+  const head *at = of->heads;
+  while (at && !bf_ptx_dominates(&h->tree, at->block, block))
+    at = at->next;
+  return at;
+}
+
+bool bf_rewrite_hoist_note(bf_rewrite_hoist *hoist, const bf_ptx_operand *base, uint32_t access) {
+  uint32_t block = hoist->flow->block_of[access];
+  if (is_name(base) || !bf_rewrite_is_steady(hoist, base, access))
+    return true;
+  meeting *own = &hoist->meeting[base->registers->first + base->index];
+  uint32_t meets = own->heads ? own->block : block;
+  while (!bf_ptx_dominates(&hoist->tree, meets, block))
+    meets = hoist->tree.dominator[meets];
+  own->block = meets;
+  if (own->count == MOST_HEADS || has_head(hoist, own, block))
+    return true;
+  head *made = bf_arena_alloc(hoist->arena, sizeof *made);
+  if (!made)
+    return false;
+  *made = (head){own->heads, block};
+  own->heads = made;
+  own->count++;
+  return true;
+}
+
+/* The last instruction before the branches in which a base is accessed part, or else the access. */
+static uint32_t before_parting(const bf_rewrite_hoist *h, const bf_ptx_operand *base,
+                               uint32_t access) {
+  const meeting *own = is_name(base) ? NULL : &h->meeting[base->registers->first + base->index];
+  if (!own || own->count < MANY_HEADS)
+    return access;
+  const bf_ptx_block *block = &h->flow->block[own->block];
+  uint32_t last = block->end > block->first ? block->end - 1 : access;
+  bool is_possible = bf_rewrite_comes_first(h, last, access) && last != access &&
+                     bf_rewrite_is_steady(h, base, last) && is_visible(h, base, last);
+  return is_possible ? last : access;
+}
+
 uint32_t bf_rewrite_hoist_to(const bf_rewrite_hoist *hoist, const bf_ptx_operand *base,
-                             uint32_t access) {
-  uint32_t best = access, block = hoist->flow->block_of[access];
+                             uint32_t access, bool is_noted) {
+  uint32_t best = is_noted ? before_parting(hoist, base, access) : access;
+  uint32_t block = hoist->flow->block_of[best];
   while (hoist->header[block] != NONE && is_in_every_round(hoist, block, hoist->header[block])) {
     uint32_t to = leave_loop(hoist, block);
     if (to == NONE || hoist->flow->block[to].end == hoist->flow->block[to].first)
@@ -217,7 +283,9 @@ bf_rewrite_hoist *bf_rewrite_hoist_make(const bf_ptx_function *function, const b
   h->is_inner = bf_arena_alloc(arena, (size_t)function->instructions + 1);
   h->depth = bf_arena_alloc(arena, blocks * sizeof *h->depth);
   h->header = bf_arena_alloc(arena, blocks * sizeof *h->header);
-  if (!h->definition || !h->is_outer || !h->is_inner || !h->depth || !h->header)
+  h->meeting = bf_arena_alloc(arena, registers * sizeof *h->meeting);
+  h->arena = arena;
+  if (!h->definition || !h->is_outer || !h->is_inner || !h->depth || !h->header || !h->meeting)
     return NULL;
   memset(h->definition, 0xff, registers * sizeof *h->definition);
   memset(h->header, 0xff, blocks * sizeof *h->header);

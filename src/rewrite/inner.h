@@ -337,9 +337,12 @@ bool bf_rewrite_is_steady(const bf_rewrite_hoist *hoist, const bf_ptx_operand *b
                           uint32_t instruction);
 /* Whether every way to instruction `to` passes `from`, or they are the same. */
 bool bf_rewrite_comes_first(const bf_rewrite_hoist *hoist, uint32_t from, uint32_t to);
+/* Notes that an access needs the hash of its base; false when memory is exhausted. */
+bool bf_rewrite_hoist_note(bf_rewrite_hoist *hoist, const bf_ptx_operand *base, uint32_t access);
 /* The instruction before which the hash of a base is computed for an access: itself, or one outside
- * of the loops around it in which the base does not change. */
+ * of the loops around it in which the base does not change; is_noted: and before many branches with
+ * accesses that were noted part. */
 uint32_t bf_rewrite_hoist_to(const bf_rewrite_hoist *hoist, const bf_ptx_operand *base,
-                             uint32_t access);
+                             uint32_t access, bool is_noted);
 
 #endif

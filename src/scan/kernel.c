@@ -11,8 +11,9 @@
 #include <string.h>
 
 /* Instructions that the analysis follows: loops beyond that are said to be too long. A tenth of
- * what `analyze` follows, as there are many kernels. */
-enum { MOST_STEPS = 400000 };
+ * what `analyze` follows, as there are many kernels; more where a kernel has so many that it would
+ * not come to its end. */
+enum { MOST_STEPS = 400000, STEPS_PER_INSTRUCTION = 100 };
 
 /* What is at hand while the kernels of a module are looked at. */
 typedef struct looking {
@@ -165,7 +166,9 @@ static bool is_likelier(const fitting *a, const fitting *b) {
 static int look_in_block(const looking *work, const bf_ptx_function *kernel,
                          const bf_launched *shapes, unsigned which, bf_scan_kernel *own,
                          fitting *fit, bf_diagnostic *diagnostic) {
-  bf_analyze_options options = {.accesses_only = true, .most_steps = MOST_STEPS};
+  uint64_t steps = (uint64_t)kernel->instructions * STEPS_PER_INSTRUCTION;
+  bf_analyze_options options = {.accesses_only = true,
+                                .most_steps = steps > MOST_STEPS ? steps : MOST_STEPS};
   bf_analyze_given given = {0};
   bf_analysis *analysis = NULL;
   memcpy(options.block, shapes->block[which], sizeof options.block);

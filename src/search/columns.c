@@ -9,17 +9,15 @@
  * In a row search, functional i is coordinate i plus a choice of coordinates from m on, and the
  * levels are simply i = fixed, fixed+1, ... In both, the sum of two functionals of a hash belongs
  * to its space, so a candidate whose sum with a chosen one is not alive is dropped. */
-#include "search/exact.h"
 #include "search/pencil.h"
+#include "search/rounds.h"
 
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 typedef struct first_choice {
   uint64_t bound;
   uint32_t index; /* into the candidates of the first level */
-  atomic_bool done;
 } first_choice;
 
 struct bf_columns {
@@ -33,17 +31,7 @@ struct bf_columns {
   uint8_t *alive;       /* [2^d]: bound below the best cost at the start */
   first_choice *choice; /* lowest bound first */
   uint32_t choices;
-  atomic_uint next, finished;
-  /* Targets: that no hash costs less than target is proven first where the whole proof takes too
-   * long, then with a higher one, and so on. */
-  pthread_mutex_t lock;         /* of the change of targets */
-  atomic_uint_fast64_t target;  /* UINT64_MAX: the best cost itself */
-  atomic_uint_fast64_t reached; /* the highest target that is proven */
-  atomic_uint round;            /* of targets */
-  atomic_bool again;            /* the first round takes too long */
-  double started;
-  unsigned stage;
-  atomic_uint workers, waiting;
+  bf_rounds rounds; /* a task for each choice */
 };
 
 /* Buffers of one worker: what each level has split and which candidates it left. */
@@ -58,16 +46,9 @@ typedef struct worker {
 } worker;
 
 /* Costs from here on are not looked for. */
-static uint64_t limit(const bf_columns *c) {
-  uint64_t best = atomic_load_explicit(&c->exact->best, memory_order_relaxed);
-  uint64_t target = atomic_load_explicit(&c->target, memory_order_relaxed);
-  return best < target ? best : target;
-}
+static uint64_t limit(const bf_columns *c) { return bf_rounds_limit(&c->rounds); }
 
-/* The search must end, or start again with another target. */
-static bool halted(const bf_columns *c) {
-  return bf_exact_stopped(c->exact) || atomic_load(&c->again);
-}
+static bool halted(const bf_columns *c) { return bf_rounds_halted(&c->rounds); }
 
 static unsigned lead_of(uint32_t f) { return 31 - (unsigned)__builtin_clz(f); }
 
@@ -414,6 +395,8 @@ static int prepare(bf_columns *c, bf_diagnostic *diagnostic) {
       permute(c, choose_avoided(c->alive, c->candidate, c->d, c->k));
   }
   qsort(c->choice, c->choices, sizeof *c->choice, compare_choices);
+  for (uint32_t i = 0; i < c->choices; i++)
+    bf_rounds_add(&c->rounds, c->choice[i].bound, 1);
   if (c->exact->row || c->k < 3 || c->d - (c->k - 2) > BF_PENCIL_MAX_WIDTH)
     return BF_OK;
   int error = bf_pencil_plan_make(c->exact->problem, &c->coordinates, c->exact->fixed, &c->planes,
@@ -427,12 +410,11 @@ int bf_columns_prepare(bf_exact *exact, bf_columns **out, bf_diagnostic *diagnos
   if (!c)
     return bf_no_memory(diagnostic);
   c->exact = exact;
-  c->started = bf_seconds();
-  atomic_init(&c->target, UINT64_MAX);
-  pthread_mutex_init(&c->lock, NULL);
   c->d = exact->coordinates.dimension - exact->fixed;
   c->k = exact->m - exact->fixed;
-  int error = prepare(c, diagnostic);
+  int error = bf_rounds_start(&c->rounds, exact, (size_t)1 << c->d, diagnostic);
+  if (!error)
+    error = prepare(c, diagnostic);
   if (error) {
     bf_columns_free(c);
     return error;
@@ -441,115 +423,35 @@ int bf_columns_prepare(bf_exact *exact, bf_columns **out, bf_diagnostic *diagnos
   return BF_OK;
 }
 
-/* Whether the round under way cannot end in time: seen once a second is over. */
-static bool takes_too_long(const bf_columns *c) {
-  double now = bf_seconds(), spent = now - c->started, deadline = c->exact->deadline;
-  if (atomic_load(&c->round) > 0 || deadline == 0 || spent < 1 || c->choices == 0)
-    return false;
-  double share = (double)(atomic_load(&c->finished) + 1) / (double)c->choices;
-  return spent / share - spent > 0.7 * (deadline - now);
-}
-
-/* Sets the next target and starts all choices again: from what the bounds of the choices say, in
- * steps that halve what is left to the best cost. */
-static void next_round(bf_columns *c) {
-  uint64_t best = atomic_load(&c->exact->best), from = bf_columns_lower(c);
-  c->stage++;
-  uint64_t step = (best - from) / 2 + 1;
-  atomic_store(&c->target, from + step >= best || c->stage > 12 ? UINT64_MAX : from + step);
-  for (uint32_t i = 0; i < c->choices; i++)
-    atomic_store(&c->choice[i].done, false);
-  atomic_store(&c->finished, 0);
-  atomic_store(&c->next, 0);
-  atomic_store(&c->again, false);
-  atomic_fetch_add(&c->round, 1);
-}
-
-/* Ends a round whose choices are all done: with proof, or with the next target. */
-static void end_round(bf_columns *c, unsigned round) {
-  pthread_mutex_lock(&c->lock);
-  if (atomic_load(&c->round) == round && !atomic_load(&c->exact->stop)) {
-    uint64_t target = atomic_load(&c->target), best = atomic_load(&c->exact->best);
-    if (atomic_load(&c->again)) {
-      next_round(c);
-    } else if (target >= best) {
-      atomic_store(&c->exact->proven, true);
-      atomic_store(&c->exact->stop, true);
-    } else {
-      atomic_store(&c->reached, target);
-      next_round(c);
-    }
-  }
-  pthread_mutex_unlock(&c->lock);
-}
-
-/* Takes one choice after another of a round. */
-static void work_on_round(worker *w) {
+/* Searches below one choice. */
+static void take_choice(void *context, uint32_t number) {
+  worker *w = context;
   bf_columns *c = w->columns;
-  for (;;) {
-    uint32_t number = atomic_fetch_add(&c->next, 1);
-    if (number >= c->choices || halted(c))
-      return;
-    first_choice *choice = &c->choice[number];
-    if (choice->bound < limit(c)) {
-      if (c->exact->row)
-        take_row(w, c->candidate[choice->index]);
-      else
-        take(w, 0, choice->index, c->candidates);
-    }
-    if (halted(c))
-      return;
-    atomic_store(&choice->done, true);
-    atomic_fetch_add(&c->finished, 1);
-    if (takes_too_long(c))
-      atomic_store(&c->again, true);
-  }
+  const first_choice *choice = &c->choice[number];
+  if (c->exact->row)
+    take_row(w, c->candidate[choice->index]);
+  else
+    take(w, 0, choice->index, c->candidates);
 }
-
-void bf_columns_aim(bf_columns *c, uint64_t target) { atomic_store(&c->target, target); }
 
 void bf_columns_work(bf_columns *c) {
-  const struct timespec pause = {.tv_nsec = 500000};
   worker *w = new_worker(c);
   if (!w) {
     atomic_store(&c->exact->out_of_memory, true);
     return;
   }
-  atomic_fetch_add(&c->workers, 1);
-  while (!bf_exact_stopped(c->exact)) {
-    unsigned round = atomic_load(&c->round);
-    work_on_round(w);
-    atomic_fetch_add(&c->waiting, 1);
-    while (atomic_load(&c->round) == round && !bf_exact_stopped(c->exact)) {
-      if (atomic_load(&c->waiting) == atomic_load(&c->workers))
-        end_round(c, round);
-      else
-        nanosleep(&pause, NULL);
-    }
-    atomic_fetch_sub(&c->waiting, 1);
-  }
-  atomic_fetch_sub(&c->workers, 1);
+  bf_rounds_work(&c->rounds, take_choice, w);
   free_worker(w);
 }
 
-bool bf_columns_is_fast(const bf_columns *c) { return c->pencils != NULL; }
+bf_rounds *bf_columns_rounds(bf_columns *c) { return &c->rounds; }
 
-uint64_t bf_columns_lower(const bf_columns *c) {
-  uint64_t best = atomic_load(&c->exact->best), lower = limit(c);
-  uint64_t reached = atomic_load(&c->reached);
-  for (uint32_t i = 0; i < c->choices; i++)
-    if (!atomic_load(&c->choice[i].done)) {
-      lower = c->choice[i].bound < lower ? c->choice[i].bound : lower;
-      break;
-    }
-  lower = lower < reached ? reached : lower;
-  return lower < best ? lower : best;
-}
+bool bf_columns_is_fast(const bf_columns *c) { return c->pencils != NULL; }
 
 void bf_columns_free(bf_columns *c) {
   if (!c)
     return;
-  pthread_mutex_destroy(&c->lock);
+  bf_rounds_free(&c->rounds);
   bf_pencil_plan_free(c->pencils);
   bf_planes_free(&c->planes);
   free(c->candidate);

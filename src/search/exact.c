@@ -6,6 +6,7 @@
  * the hashes found that cost the same, the cheapest to compute is returned. */
 #include "search/exact.h"
 #include "search/cheapest.h"
+#include "search/rounds.h"
 #include "search/search.h"
 #include "search/terms.h"
 
@@ -46,27 +47,39 @@ typedef struct race {
   bf_exact *exact;
   bf_columns *columns; /* NULL where the dimension is too large for it */
   bf_nulls *nulls;
+  bf_folds *folds; /* NULL where the problem does not fit it */
+  bool chosen;     /* between columns and folds; calling thread only */
   unsigned workers;
   atomic_uint working;
 } race;
 
 static uint64_t race_lower(const race *r) {
-  uint64_t lower = 0;
-  if (r->columns)
-    lower = bf_columns_lower(r->columns);
-  if (r->nulls && bf_nulls_lower(r->nulls) > lower)
-    lower = bf_nulls_lower(r->nulls);
+  uint64_t lower = r->nulls ? bf_nulls_lower(r->nulls) : 0;
+  bf_columns *columns = r->columns;
+  bf_folds *folds = r->folds;
+  if (columns && bf_rounds_lower(bf_columns_rounds(columns)) > lower)
+    lower = bf_rounds_lower(bf_columns_rounds(columns));
+  if (folds && bf_rounds_lower(bf_folds_rounds(folds)) > lower)
+    lower = bf_rounds_lower(bf_folds_rounds(folds));
   return lower;
 }
 
-/* The search over functionals is the faster one where it tries the last ones all at once; the
- * workers of the other join it unless they are done in the first moments. */
-static void choose_search(const race *r) {
+/* The searches that end with all choices at once are faster than the one over null spaces, whose
+ * workers join them unless they are done in the first moments. A moment later, of the search over
+ * functionals and that over folds, the one that seems to take longer is abandoned. */
+static void choose_search(race *r) {
   bf_exact *exact = r->exact;
-  if (!r->columns || !r->nulls || bf_seconds() - exact->started < 0.3 || atomic_load(&exact->leave))
+  double spent = bf_seconds() - exact->started;
+  if (spent < 0.3)
     return;
-  if (bf_columns_is_fast(r->columns))
+  if (r->nulls && ((r->columns && bf_columns_is_fast(r->columns)) || r->folds))
     atomic_store(&exact->leave, true);
+  if (spent < 1.5 || !r->columns || !r->folds || r->chosen)
+    return;
+  bf_rounds *columns = bf_columns_rounds(r->columns), *folds = bf_folds_rounds(r->folds);
+  bool folds_last = bf_rounds_left_seconds(folds) > bf_rounds_left_seconds(columns);
+  atomic_store(folds_last ? &folds->abandoned : &columns->abandoned, true);
+  r->chosen = true;
 }
 
 /* Runs on the calling thread: reports progress, and stops the others when time is up. */
@@ -102,11 +115,14 @@ static void run_racer(void *context, unsigned index) {
     return;
   }
   bool columns_first = index % 2 == 0;
-  if (r->columns && (columns_first || !r->nulls))
+  if (r->columns && (columns_first || (!r->nulls && !r->folds)))
     bf_columns_work(r->columns);
   else if (r->nulls)
     bf_nulls_work(r->nulls);
-  if (atomic_load(&r->exact->leave) && !columns_first)
+  bool is_left = atomic_load(&r->exact->leave) || columns_first || !r->nulls;
+  if (r->folds && is_left)
+    bf_folds_work(r->folds);
+  if (r->columns && is_left)
     bf_columns_work(r->columns);
   atomic_fetch_sub(&r->working, 1);
 }
@@ -119,6 +135,8 @@ static int branch_and_bound(bf_exact *exact, bf_diagnostic *diagnostic) {
     error = bf_columns_prepare(exact, &r.columns, diagnostic);
   if (!error && d <= BF_NULLS_MAX_DIMENSION)
     error = bf_nulls_prepare(exact, &r.nulls, diagnostic);
+  if (!error)
+    error = bf_folds_prepare(exact, &r.folds, diagnostic);
   if (!error && (r.columns || r.nulls) && !bf_exact_poll(exact)) {
     if (r.workers == 0)
       r.workers = bf_cores();
@@ -133,6 +151,7 @@ static int branch_and_bound(bf_exact *exact, bf_diagnostic *diagnostic) {
   }
   bf_columns_free(r.columns);
   bf_nulls_free(r.nulls);
+  bf_folds_free(r.folds);
   return error;
 }
 

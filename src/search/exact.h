@@ -44,13 +44,12 @@ void bf_exact_offer(bf_exact *exact, const uint32_t *functional, uint64_t cost);
 int bf_exact_local_search(bf_exact *exact, bool until_stopped, bf_diagnostic *diagnostic);
 
 /* Branch and bound over functionals. prepare lists the first functionals; work takes them one by
- * one until all are done or stop; lower says what is proven of the cost so far. */
+ * one until all are done or stop; rounds (rounds.h) says how far it is. */
+struct bf_rounds;
 typedef struct bf_columns bf_columns;
 int bf_columns_prepare(bf_exact *exact, bf_columns **columns, bf_diagnostic *diagnostic);
-/* First to prove that nothing costs less than target; by itself it does so where time is short. */
-void bf_columns_aim(bf_columns *columns, uint64_t target);
 void bf_columns_work(bf_columns *columns);
-uint64_t bf_columns_lower(const bf_columns *columns);
+struct bf_rounds *bf_columns_rounds(bf_columns *columns);
 /* Whether it tries the last two functionals all at once (pencil.h). */
 bool bf_columns_is_fast(const bf_columns *columns);
 void bf_columns_free(bf_columns *columns);
@@ -66,7 +65,15 @@ void bf_nulls_free(bf_nulls *nulls);
  * than `most`. */
 bool bf_nulls_lightest(bf_exact *exact, unsigned most, uint32_t *functional);
 
+/* The same, the last two vectors all at once (fold.h). *folds is NULL where the problem does not
+ * fit it. */
+typedef struct bf_folds bf_folds;
+int bf_folds_prepare(bf_exact *exact, bf_folds **folds, bf_diagnostic *diagnostic);
+void bf_folds_work(bf_folds *folds);
+struct bf_rounds *bf_folds_rounds(bf_folds *folds);
+void bf_folds_free(bf_folds *folds);
+
 /* The largest dimension each can handle. */
-enum { BF_COLUMNS_MAX_DIMENSION = 20, BF_NULLS_MAX_DIMENSION = 16 };
+enum { BF_COLUMNS_MAX_DIMENSION = 20, BF_NULLS_MAX_DIMENSION = 16, BF_FOLDS_MAX_DIMENSION = 14 };
 
 #endif

@@ -45,6 +45,10 @@ bool bf_levels_make(const bf_planes *planes, unsigned deepest, bf_levels *levels
 void bf_levels_free(bf_levels *levels);
 
 struct bf_pencil;
+struct bf_fold;
+/* A set of the points of fold.h. */
+typedef uint64_t bf_points __attribute__((vector_size(16)));
+typedef uint8_t bf_bytes __attribute__((vector_size(16)));
 typedef struct bf_kernel {
   const char *name;
   /* Cost of a full hash of m functionals. */
@@ -70,6 +74,13 @@ typedef struct bf_kernel {
   /* Which last functionals from `first` on cost less than `below` on top of the node. */
   void (*ends)(struct bf_pencil *pencil, const bf_levels *levels, unsigned level, uint32_t first,
                uint64_t below);
+  /* Folds by a vector (fold.h), whose bits below q are t. False if no vector costs less than
+   * `below`, divided by the factor, on top of the node above. */
+  bool (*fold)(struct bf_fold *fold, unsigned t, uint64_t below);
+  /* The v of `others` for which the units of u, v and u ^ v, or-ed, stay below on top of the folded
+   * node; found has room for all points. Returns how many. */
+  unsigned (*fold_planes)(struct bf_fold *fold, unsigned u, const bf_points *others, uint64_t below,
+                          uint8_t *found);
 } bf_kernel;
 
 extern const bf_kernel bf_kernel_scalar;

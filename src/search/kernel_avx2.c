@@ -43,9 +43,15 @@ static inline uint64_t s_total(sum total) {
   return (uint64_t)_mm_cvtsi128_si64(half) + (uint64_t)_mm_extract_epi64(half, 1);
 }
 
+static inline bf_bytes v_bytes(bf_bytes table, bf_bytes index) {
+  return (bf_bytes)_mm_shuffle_epi8((__m128i)table, (__m128i)index);
+}
+
 #define KERNEL(name) avx2_##name
+#include "search/fold_body.h"
 #include "search/kernel_body.h"
 #include "search/pencil_body.h"
 
-const bf_kernel bf_kernel_avx2 = {"avx2",     avx2_cost,   avx2_split,  avx2_passes,
-                                  avx2_bound, avx2_pencil, avx2_planes, avx2_ends};
+const bf_kernel bf_kernel_avx2 = {"avx2",     avx2_cost,       avx2_split,  avx2_passes,
+                                  avx2_bound, avx2_pencil,     avx2_planes, avx2_ends,
+                                  avx2_fold,  avx2_fold_planes};

@@ -31,9 +31,15 @@ static inline sum s_add(sum total, vec weight, vec value) {
 }
 static inline uint64_t s_total(sum total) { return (uint64_t)_mm512_reduce_add_epi64(total); }
 
+static inline bf_bytes v_bytes(bf_bytes table, bf_bytes index) {
+  return (bf_bytes)_mm_shuffle_epi8((__m128i)table, (__m128i)index);
+}
+
 #define KERNEL(name) avx512_##name
+#include "search/fold_body.h"
 #include "search/kernel_body.h"
 #include "search/pencil_body.h"
 
-const bf_kernel bf_kernel_avx512 = {"avx512",     avx512_cost,   avx512_split,  avx512_passes,
-                                    avx512_bound, avx512_pencil, avx512_planes, avx512_ends};
+const bf_kernel bf_kernel_avx512 = {"avx512",     avx512_cost,       avx512_split,  avx512_passes,
+                                    avx512_bound, avx512_pencil,     avx512_planes, avx512_ends,
+                                    avx512_fold,  avx512_fold_planes};

@@ -21,9 +21,18 @@ static inline sum s_zero(void) { return 0; }
 static inline sum s_add(sum total, vec weight, vec value) { return total + (sum)weight * value; }
 static inline uint64_t s_total(sum total) { return total; }
 
+static inline bf_bytes v_bytes(bf_bytes table, bf_bytes index) {
+  bf_bytes found = {0};
+  for (unsigned i = 0; i < sizeof found; i++)
+    found[i] = table[index[i]];
+  return found;
+}
+
 #define KERNEL(name) scalar_##name
+#include "search/fold_body.h"
 #include "search/kernel_body.h"
 #include "search/pencil_body.h"
 
-const bf_kernel bf_kernel_scalar = {"scalar",     scalar_cost,   scalar_split,  scalar_passes,
-                                    scalar_bound, scalar_pencil, scalar_planes, scalar_ends};
+const bf_kernel bf_kernel_scalar = {"scalar",     scalar_cost,       scalar_split,  scalar_passes,
+                                    scalar_bound, scalar_pencil,     scalar_planes, scalar_ends,
+                                    scalar_fold,  scalar_fold_planes};

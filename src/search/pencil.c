@@ -11,15 +11,6 @@ static void fill_walsh(uint64_t walsh[256][4]) {
       walsh[x][t / 64] |= (uint64_t)((unsigned)__builtin_popcount(x & t) & 1) << t % 64;
 }
 
-static uint64_t common_factor(uint64_t a, uint64_t b) {
-  while (b) {
-    uint64_t rest = a % b;
-    a = b;
-    b = rest;
-  }
-  return a;
-}
-
 int bf_pencil_plan_make(const bf_problem *problem, const bf_coordinates *coordinates,
                         unsigned fixed, const bf_planes *planes, bf_pencil_plan **out,
                         bf_diagnostic *diagnostic) {
@@ -40,7 +31,7 @@ int bf_pencil_plan_make(const bf_problem *problem, const bf_coordinates *coordin
   fill_walsh(plan->walsh);
   for (size_t at = 0; at < planes->stride; at++) {
     uint64_t square = planes->square ? planes->square[at] : 0;
-    plan->factor = common_factor(common_factor(plan->factor, planes->weight[at]), square);
+    plan->factor = bf_common_factor(bf_common_factor(plan->factor, planes->weight[at]), square);
     uint64_t weight = planes->weight[at] + square * BF_PLANE_WORDS;
     heaviest = weight > heaviest ? weight : heaviest;
   }

@@ -50,6 +50,16 @@ int bf_problem_thin(const bf_problem *problem, size_t most, bf_problem *thin,
 /* f * (f - 1) / 2. */
 static inline uint64_t bf_shape_pairs(uint64_t f) { return f * (f - 1) / 2; }
 
+/* The greatest number that divides both; the other where one is 0. */
+static inline uint64_t bf_common_factor(uint64_t a, uint64_t b) {
+  while (b) {
+    uint64_t rest = a % b;
+    a = b;
+    b = rest;
+  }
+  return a;
+}
+
 /* Cost of the XOR hash with the given rows: the reference, one histogram per shape. */
 uint64_t bf_problem_cost(const bf_problem *problem, const uint64_t *row);
 /* Conflicts of the whole workload under a hash, as bf_memory_count counts them. */

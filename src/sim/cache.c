@@ -45,6 +45,13 @@ static uint64_t *set_of(const bf_sim_cache *cache, uint64_t line) {
   return cache->way + bf_sim_spread(line, cache->sets, &round) * cache->ways;
 }
 
+void bf_sim_cache_prefetch(const bf_sim_cache *cache, uint64_t line) {
+  enum { HOST_LINE_WAYS = 8 };
+  const uint64_t *set = set_of(cache, line);
+  for (unsigned i = 0; i < cache->ways; i += HOST_LINE_WAYS)
+    __builtin_prefetch(&set[i], 1);
+}
+
 /* Moves way `from` of a set to the front. */
 static void move_to_front(uint64_t *set, unsigned from) {
   uint64_t way = set[from];

@@ -23,3 +23,14 @@ bool bf_sim_energy_find(const bf_sim_gpu *gpu, const bf_sim_result *result, bf_s
                       energy->idle * (double)result->stalls[BF_SIM_CONFLICT] / turns;
   return true;
 }
+
+bf_sim_site_energy bf_sim_energy_of_site(const bf_sim_gpu *gpu, const bf_sim_result *result,
+                                         const bf_sim_energy *energy, const bf_sim_site *site) {
+  double each = 1e-12 * gpu->shared_picojoules, all = (double)result->shared_conflicts;
+  double rest = energy->conflicts - each * all; /* while schedulers wait for conflicts */
+  bf_sim_site_energy found = {.conflicts = each * (double)site->conflicts};
+  if (all > 0)
+    found.conflicts += rest * (double)site->conflicts / all;
+  found.total = found.conflicts + each * (double)(site->wavefronts - site->conflicts);
+  return found;
+}

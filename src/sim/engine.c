@@ -1,7 +1,9 @@
 /* Time. Multiprocessors run for a span of cycles by themselves; then what they asked of global
  * memory is put in order and served, and blocks that have ended are replaced. A span is no longer
- * than the way back from the second-level cache and than the launch of a block, so nothing that
- * happens in a span can depend on what another multiprocessor did in the same span - with one
+ * than the way to the second-level cache and back and than the launch of a block, so nothing that
+ * happens in a span can depend on what another multiprocessor did in the same span. Before it,
+ * global memory is served up to return_cycles before its end: what is sent in the span reaches the
+ * second-level cache later, and what happens there later is answered behind the span. There is one
  * exception: global atomics and volatile accesses. A multiprocessor that comes to one of them
  * pauses; when all have run or paused, those that paused go on one after the other, always the one
  * whose cycle is the earliest (and of equals the one with the lowest number), each until it comes
@@ -12,6 +14,7 @@
  * accesses see them in the order in which the host happens to execute them.) */
 #include "sim/sm.h"
 
+#include <assert.h>
 #include <math.h>
 #include <pthread.h>
 #include <stdlib.h>
@@ -21,7 +24,9 @@ const char *const bf_sim_stall_names[BF_SIM_STALLS] = {"no warps",   "barrier", 
                                                        "dependency", "kept back", "conflict",
                                                        "writeback",  "unit busy", "queue full"};
 
-enum { REPORT_SPANS = 256, MOST_SPINS = 1000, MOST_CLUSTER = 16 };
+/* CLUSTER_SPAN: cycles of a span where blocks of a cluster wait for each other, of which news come
+ * with the end of a span. */
+enum { REPORT_SPANS = 256, MOST_SPINS = 1000, MOST_CLUSTER = 16, CLUSTER_SPAN = 32 };
 
 /* Where threads meet at the end of a span; the last to come does what follows a span before all go
  * on. How many there are may be set after some have come. Most spans take all threads about as
@@ -65,7 +70,7 @@ typedef struct engine {
   unsigned *paused;  /* heap of multiprocessors */
   unsigned cluster;  /* blocks of a cluster; 0: blocks by themselves */
   unsigned *room;    /* clusters: blocks that each multiprocessor can still take */
-  bool is_over, failed, was_interrupted, timed_out;
+  bool is_over, failed, was_interrupted, timed_out, is_excerpt;
   /* Threads. */
   unsigned shares;
   share *share;
@@ -161,6 +166,22 @@ static int by_cycle(const void *a, const void *b) {
   return (x->sm > y->sm) - (x->sm < y->sm);
 }
 
+/* Notes when blocks have ended, where the first ones may be enough; the others do not begin then.
+ */
+static void note_ends(engine *own, unsigned count) {
+  bf_sim_excerpt *excerpt = own->settings->excerpt;
+  uint64_t wave = excerpt->wave, done = own->blocks_done + count;
+  for (unsigned i = 0; i < count; i++)
+    excerpt->ended[own->blocks_done + i] = own->ended[i].cycle;
+  bool is_new = done / wave > own->blocks_done / wave;
+  if (!is_new || own->is_excerpt || own->cluster ||
+      !excerpt->is_enough(excerpt->context, excerpt->ended, done / wave))
+    return;
+  uint64_t left = (own->blocks - own->next_block) / wave; /* waves that need not begin */
+  own->is_excerpt = true;
+  own->blocks -= left * wave;
+}
+
 /* Replaces the blocks that have ended in this span, in the order of cycles. */
 static void replace_blocks(engine *own) {
   unsigned count = 0;
@@ -171,6 +192,8 @@ static void replace_blocks(engine *own) {
     sm->ended_count = 0;
   }
   qsort(own->ended, count, sizeof *own->ended, by_cycle);
+  if (own->settings->excerpt)
+    note_ends(own, count);
   own->blocks_done += count;
   for (unsigned i = 0; i < count; i++) {
     if (own->ended[i].cycle > own->last_end)
@@ -183,7 +206,7 @@ static void replace_blocks(engine *own) {
 /* ---- Spans ---- */
 
 static bool has_work(const bf_sim_sm *sm) {
-  return sm->warps_alive || sm->begins || sm->answer_count;
+  return sm->warps_alive || sm->begins || sm->answer_count || sm->answers_behind;
 }
 
 /* Whether multiprocessor a goes on before b. */
@@ -228,21 +251,29 @@ static void run_paused(engine *own) {
 
 static void take_answer(void *context, const bf_sim_request *request, uint64_t cycle) {
   engine *own = context;
+  assert(cycle >= own->until);
   if (cycle > own->last_answer)
     own->last_answer = cycle;
   if (!bf_sim_sm_answer(&own->sm[request->sm], request, cycle))
     own->failed = true;
 }
 
-/* Serves global memory. */
-static void serve(engine *own) {
+/* Hands over what multiprocessors ask of global memory. */
+static void send(engine *own) {
   for (unsigned i = 0; i < own->sms; i++) {
     bf_sim_sm *sm = &own->sm[i];
     for (size_t k = 0; k < sm->outbox_count; k++)
       own->failed |= bf_sim_memory_add(own->memory, &sm->outbox[k]) != BF_OK;
     sm->outbox_count = 0;
   }
-  own->failed |= bf_sim_memory_advance(own->memory, own->until, take_answer, own) != BF_OK;
+}
+
+/* Begins the span that ends at `until`: serves global memory as far as answers reach into it. */
+static void begin_span(engine *own, uint64_t until) {
+  uint64_t back = own->settings->gpu->return_cycles;
+  uint64_t served = until > back ? until - back : 0;
+  own->failed |= bf_sim_memory_advance(own->memory, served, take_answer, own) != BF_OK;
+  own->until = until;
 }
 
 /* The first cycle from which on anything can happen; UINT64_MAX: nothing ever will. */
@@ -261,10 +292,10 @@ static uint64_t next_cycle(const engine *own) {
 
 /* Lets global memory finish: a launch ends when all its stores have happened. */
 static void finish_memory(engine *own) {
-  uint64_t next;
+  uint64_t next, until = own->until;
   while (!own->failed && (next = bf_sim_memory_next(own->memory)) != UINT64_MAX) {
-    own->until = next > own->until ? next + own->span : own->until + own->span;
-    own->failed |= bf_sim_memory_advance(own->memory, own->until, take_answer, own) != BF_OK;
+    until = (next > until ? next : until) + own->span;
+    own->failed |= bf_sim_memory_advance(own->memory, until, take_answer, own) != BF_OK;
   }
   if (own->last_answer > own->last_end)
     own->last_end = own->last_answer;
@@ -284,7 +315,7 @@ static void end_span(engine *own) {
     own->is_over |= own->sm[i].is_stopped;
     own->failed |= own->sm[i].failed;
   }
-  serve(own);
+  send(own);
   for (unsigned i = 0; own->cluster && i < own->sms; i++)
     bf_sim_sm_notify(&own->sm[i], own->until + own->settings->gpu->remote_news_cycles);
   replace_blocks(own);
@@ -304,7 +335,7 @@ static void end_span(engine *own) {
   }
   /* Spans begin at multiples of their length, so that skipping does not move them. */
   uint64_t start = next > own->until ? next : own->until;
-  own->until = (start / own->span + 1) * own->span;
+  begin_span(own, (start / own->span + 1) * own->span);
 }
 
 /* ---- Threads ---- */
@@ -516,6 +547,8 @@ static int collect(engine *own, bf_sim_result *result, bf_diagnostic *diagnostic
   result->cycles = own->last_end;
   result->seconds = (double)result->cycles / (own->settings->gpu->clock_mhz * 1e6);
   result->blocks = own->blocks;
+  if (own->settings->excerpt)
+    own->settings->excerpt->simulated = own->blocks;
   result->sms = own->sms;
   for (unsigned i = 0; i < own->sms; i++) {
     fill_turns(own->settings->gpu, first_cycle(own->settings->gpu, own->sms), result->cycles,
@@ -568,9 +601,9 @@ static int open_engine(engine *own, bf_emu *emu, const bf_emu_launch *launch, bf
                    "kernel '%s': a cooperative launch of %llu blocks does not fit on %s at once",
                    bf_emu_kernel_name(launch->kernel), (unsigned long long)own->blocks, gpu->name);
   own->sms = gpu->sms < own->blocks ? (unsigned)gpu->sms : (unsigned)own->blocks;
-  own->span =
-      gpu->return_cycles < gpu->block_launch_cycles ? gpu->return_cycles : gpu->block_launch_cycles;
-  own->until = (first_cycle(gpu, own->sms) / own->span + 1) * own->span;
+  own->span = gpu->request_cycles + gpu->return_cycles;
+  if (gpu->block_launch_cycles < own->span)
+    own->span = gpu->block_launch_cycles;
   own->sm = calloc(own->sms, sizeof *own->sm);
   own->ended = calloc((size_t)own->sms * result->blocks_per_sm, sizeof *own->ended);
   own->paused = calloc(own->sms, sizeof *own->paused);
@@ -584,6 +617,8 @@ static int open_engine(engine *own, bf_emu *emu, const bf_emu_launch *launch, bf
   stepped.workers = own->sms;
   BF_TRY(bf_emu_stepper_create(emu, &stepped, &own->stepper, diagnostic));
   own->cluster = bf_emu_stepper_cluster(own->stepper);
+  if (own->cluster > 1 && own->span > CLUSTER_SPAN)
+    own->span = CLUSTER_SPAN;
   unsigned side_by_side =
       gpu->gpc_sms && gpu->gpc_sms < own->sms ? (unsigned)gpu->gpc_sms : own->sms;
   if (own->cluster > MOST_CLUSTER || own->cluster > side_by_side * result->blocks_per_sm)
@@ -623,6 +658,7 @@ int bf_sim_run(const bf_sim_settings *settings, bf_emu *emu, const bf_emu_launch
     if (settings->watch || own.cluster) /* blocks of a cluster reach into each other */
       workers = 1;
     give_first_blocks(&own, result->blocks_per_sm);
+    begin_span(&own, (first_cycle(settings->gpu, own.sms) / own.span + 1) * own.span);
     error = run_all(&own, workers < own.sms ? workers : own.sms, diagnostic);
   }
   if (!error)

@@ -105,6 +105,10 @@ void bf_sim_flights_free(bf_sim_flights *flights) {
   *flights = (bf_sim_flights){0};
 }
 
+void bf_sim_flights_prefetch(const bf_sim_flights *flights, uint64_t line) {
+  __builtin_prefetch(bucket_of(flights, line));
+}
+
 uint8_t bf_sim_flights_find(const bf_sim_flights *flights, uint64_t line) {
   uint32_t at = *find(flights, line);
   return at == NONE ? 0 : flights->flight[at].sectors;

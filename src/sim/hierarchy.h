@@ -52,11 +52,11 @@ void bf_sim_memory_free(bf_sim_memory *memory);
 /* Hands over a request that leaves its multiprocessor. Requests of a span may come in any order:
  * they are served in the order of (cycle, sm, order of adding for that sm). 0 or BF_NO_MEMORY. */
 int bf_sim_memory_add(bf_sim_memory *memory, const bf_sim_request *request);
-/* Serves what reaches the second-level cache before cycle `until`, which grows from call to call
- * by no more than return_cycles, or to no more than return_cycles behind what bf_sim_memory_next
- * says. Calls answer for every request whose data, or for stores and reductions the news that it
- * has happened, is on its way back by then, with the cycle at which it reaches the multiprocessor;
- * that is never before `until`. */
+/* Serves what reaches the second-level cache before cycle `until`, which does not become less from
+ * call to call. Calls answer for every request whose data, or for stores and reductions the news
+ * that it has happened, is on its way back by then, with the cycle at which it reaches the
+ * multiprocessor; that is at least return_cycles behind the `until` of the call before. Requests
+ * that are added later must not reach the second-level cache before `until`. */
 int bf_sim_memory_advance(bf_sim_memory *memory, uint64_t until,
                           void (*answer)(void *context, const bf_sim_request *request,
                                          uint64_t cycle),
@@ -107,6 +107,8 @@ typedef struct bf_sim_cache bf_sim_cache;
 int bf_sim_cache_create(uint64_t lines, unsigned ways, bf_sim_cache **cache,
                         bf_diagnostic *diagnostic);
 void bf_sim_cache_free(bf_sim_cache *cache);
+/* Asks the host's memory for the set of a line, which will be looked at soon. */
+void bf_sim_cache_prefetch(const bf_sim_cache *cache, uint64_t line);
 /* Which of the sectors are present; marks the line as used. */
 uint8_t bf_sim_cache_look(bf_sim_cache *cache, uint64_t line, uint8_t sectors);
 /* Puts sectors in, dirty or clean. Where a line goes for it, *evicted is that line and *dirty its

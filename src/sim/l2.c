@@ -12,6 +12,7 @@
 
 #include <assert.h>
 #include <stdlib.h>
+#include <string.h>
 
 #define CYCLE (UINT64_C(1) << BF_SIM_TICK_BITS)
 
@@ -25,12 +26,24 @@ typedef enum stage {
   LATER,   /* nothing yet */
 } stage;
 
+/* A request that arrives, and what puts those of a cycle in order: multiprocessor, order. */
+typedef struct arrival {
+  uint64_t key;
+  uint32_t node;
+} arrival;
+
+/* How many entries ahead of the one that is worked on the host's memory is asked for. */
+enum { AHEAD = 4 };
+
 struct bf_sim_memory {
   bf_sim_calendar arriving, event;
   bf_sim_node *node; /* of channels, then of requests in flight */
-  uint32_t nodes, most_nodes, free_node;
-  uint32_t order;      /* requests added, modulo 2^32 */
-  bf_sim_cache *cache; /* NULL: none */
+  arrival *arrival;  /* those of a cycle, to put them in order */
+  uint32_t arrivals; /* there is room for */
+  uint32_t nodes, most_nodes;
+  uint32_t *free_node, free_nodes; /* stack of those not in use */
+  uint32_t order;                  /* requests added, modulo 2^32 */
+  bf_sim_cache *cache;             /* NULL: none */
   bf_sim_flights flights;
   bf_sim_dram *dram;
   unsigned slices, channels, sms;
@@ -53,16 +66,23 @@ static uint64_t later_of(uint64_t a, uint64_t b) { return a > b ? a : b; }
 
 /* Room for `nodes`, in all tables that have an entry for each. */
 static int reserve(bf_sim_memory *memory, uint32_t nodes) {
-  bf_sim_node *made = realloc(memory->node, nodes * sizeof *made);
+  enum { HOST_LINE_BYTES = 64 };
+  _Static_assert(sizeof(bf_sim_node) == HOST_LINE_BYTES, "a node is a line of the host's cache");
+  bf_sim_node *made = aligned_alloc(HOST_LINE_BYTES, nodes * sizeof *made);
   if (!made)
     return BF_NO_MEMORY;
+  if (memory->nodes)
+    memcpy(made, memory->node, memory->nodes * sizeof *made);
+  free(memory->node);
   memory->node = made;
+  uint32_t *unused = realloc(memory->free_node, nodes * sizeof *unused);
+  if (!unused)
+    return BF_NO_MEMORY;
+  memory->free_node = unused;
   BF_TRY(bf_sim_flights_reserve(&memory->flights, nodes, nodes));
   BF_TRY(bf_sim_dram_reserve(memory->dram, nodes));
-  for (uint32_t i = nodes; i-- > memory->nodes;) {
-    made[i].next = memory->free_node;
-    memory->free_node = i;
-  }
+  for (uint32_t i = nodes; i-- > later_of(memory->nodes, memory->channels);)
+    memory->free_node[memory->free_nodes++] = i;
   memory->nodes = nodes;
   return BF_OK;
 }
@@ -77,15 +97,14 @@ static int grow(bf_sim_memory *memory) {
 
 /* Gives back the node of a request that is done. */
 static void release(bf_sim_memory *memory, uint32_t index) {
-  memory->node[index].next = memory->free_node;
-  memory->free_node = index;
+  memory->free_node[memory->free_nodes++] = index;
 }
 
 /* Sets down what happens to a node at `cycle`. */
 static void post(bf_sim_memory *memory, uint32_t index, stage next, uint64_t cycle) {
   memory->node[index].stage = (uint8_t)next;
   memory->node[index].due = cycle;
-  bf_sim_calendar_add(&memory->event, memory->node, index);
+  bf_sim_calendar_add(&memory->event, index, cycle);
 }
 
 /* ---- Creation ---- */
@@ -117,7 +136,6 @@ static int create_tables(const bf_sim_gpu *gpu, bf_sim_memory *memory) {
   enum { FIRST_NODES = 1024 };
   uint64_t most = memory->channels + most_requests(gpu);
   memory->most_nodes = most < UINT32_MAX / 2 ? (uint32_t)most : UINT32_MAX / 2;
-  memory->free_node = BF_SIM_NO_NODE;
   memory->slice_free = bf_arena_alloc(&memory->arena, memory->slices * sizeof(uint64_t));
   memory->atomic_free = bf_arena_alloc(&memory->arena, memory->slices * sizeof(uint64_t));
   memory->port_free = bf_arena_alloc(&memory->arena, memory->sms * sizeof(uint64_t));
@@ -126,7 +144,6 @@ static int create_tables(const bf_sim_gpu *gpu, bf_sim_memory *memory) {
   if (!memory->slice_free || !memory->atomic_free || !memory->port_free || !memory->waiting ||
       reserve(memory, nodes < memory->most_nodes ? nodes : memory->most_nodes) != BF_OK)
     return BF_NO_MEMORY;
-  memory->free_node = memory->channels;
   for (unsigned i = 0; i < memory->channels; i++)
     memory->node[i] = (bf_sim_node){.stage = CHANNEL, .due = UINT64_MAX};
   return BF_OK;
@@ -166,6 +183,10 @@ void bf_sim_memory_free(bf_sim_memory *memory) {
   bf_sim_flights_free(&memory->flights);
   bf_sim_dram_free(memory->dram);
   bf_arena_free(&memory->arena);
+  bf_sim_calendar_free(&memory->arriving);
+  bf_sim_calendar_free(&memory->event);
+  free(memory->arrival);
+  free(memory->free_node);
   free(memory->node);
   free(memory);
 }
@@ -189,7 +210,6 @@ static void send_answer(bf_sim_memory *memory, uint32_t index) {
     leaves = bf_sim_cycle_after(*port);
   }
   uint64_t cycle = leaves + memory->return_cycles;
-  assert(cycle >= memory->until);
   release(memory, index);
   memory->answer(memory->context, &request, cycle);
 }
@@ -204,16 +224,16 @@ static void finish(bf_sim_memory *memory, uint32_t index) {
 
 /* ---- DRAM ---- */
 
-/* Sees to it that a channel is looked at at `cycle`, or before. */
+/* Sees to it that a channel is looked at at `cycle`, or before. Where it stood in another list, it
+ * goes on standing there without a meaning. */
 static void wake_channel(bf_sim_memory *memory, unsigned channel, uint64_t cycle) {
   bf_sim_node *node = &memory->node[channel];
   uint64_t farthest = memory->event.now + BF_SIM_CALENDAR_CYCLES - 1;
   cycle = cycle < farthest ? cycle : farthest;
   if (node->due <= cycle)
     return;
-  if (node->due != UINT64_MAX)
-    bf_sim_calendar_remove(&memory->event, memory->node, channel);
-  post(memory, channel, CHANNEL, cycle);
+  node->due = cycle;
+  node->next = bf_sim_calendar_add(&memory->event, channel, cycle);
 }
 
 /* Lets a channel begin all reads that it can in this cycle. */
@@ -394,85 +414,75 @@ static void serve(bf_sim_memory *memory, uint32_t index) {
 
 /* ---- Order ---- */
 
-/* Whether request a is served before b, where both arrive in one cycle. */
-static bool is_before(const bf_sim_node *a, const bf_sim_node *b) {
-  if (a->request.sm != b->request.sm)
-    return a->request.sm < b->request.sm;
-  return (int32_t)(a->order - b->order) < 0;
+static int by_key(const void *a, const void *b) {
+  const arrival *x = a, *y = b;
+  return (x->key > y->key) - (x->key < y->key);
 }
 
-/* Merges two lists that are in order. */
-static uint32_t merge(bf_sim_node *node, uint32_t a, uint32_t b) {
-  uint32_t first = BF_SIM_NO_NODE, *end = &first;
-  while (a != BF_SIM_NO_NODE && b != BF_SIM_NO_NODE) {
-    uint32_t *from = is_before(&node[b], &node[a]) ? &b : &a;
-    *end = *from;
-    end = &node[*from].next;
-    *from = *end;
+/* Asks the host's memory for what a request will be looked up in. */
+static void prefetch_tables(const bf_sim_memory *memory, uint64_t line) {
+  if (memory->cache) {
+    bf_sim_cache_prefetch(memory->cache, line);
+    bf_sim_flights_prefetch(&memory->flights, line);
   }
-  *end = a != BF_SIM_NO_NODE ? a : b;
-  return first;
 }
 
-/* Puts a list in order: pile[i] is empty or a list of 2^i nodes in order. */
-static uint32_t sort(bf_sim_node *node, uint32_t list) {
-  uint32_t pile[32], next;
-  for (unsigned i = 0; i < 32; i++)
-    pile[i] = BF_SIM_NO_NODE;
-  for (; list != BF_SIM_NO_NODE; list = next) {
-    next = node[list].next;
-    node[list].next = BF_SIM_NO_NODE;
-    uint32_t made = list;
-    unsigned i = 0;
-    for (; pile[i] != BF_SIM_NO_NODE; i++) {
-      made = merge(node, pile[i], made);
-      pile[i] = BF_SIM_NO_NODE;
-    }
-    pile[i] = made;
-  }
-  uint32_t all = BF_SIM_NO_NODE;
-  for (unsigned i = 0; i < 32; i++)
-    all = merge(node, pile[i], all);
-  return all;
+/* Room for so many arrivals. */
+static bool reserve_arrivals(bf_sim_memory *memory, uint32_t count) {
+  if (count <= memory->arrivals)
+    return true;
+  uint32_t room = 2 * count;
+  arrival *made = realloc(memory->arrival, room * sizeof *made);
+  if (!made)
+    return false;
+  memory->arrival = made;
+  memory->arrivals = room;
+  return true;
 }
 
-/* Takes the requests that arrive in this cycle, in order; those that are due later go back. */
+/* Takes the requests that arrive in this cycle, in order; those that are due later go back. How
+ * many there are. */
 static uint32_t take_arriving(bf_sim_memory *memory) {
-  bf_sim_node *node = memory->node;
-  uint32_t first = BF_SIM_NO_NODE, last = BF_SIM_NO_NODE, next;
+  const bf_sim_calendar_list *list = bf_sim_calendar_today(&memory->arriving);
+  uint32_t taken = 0, listed = list->count;
   bool is_sorted = true;
-  for (uint32_t i = bf_sim_calendar_take(&memory->arriving); i != BF_SIM_NO_NODE; i = next) {
-    next = node[i].next;
-    if (node[i].due > memory->arriving.now) {
-      bf_sim_calendar_add(&memory->arriving, node, i);
+  if (!reserve_arrivals(memory, listed)) {
+    memory->arriving.failed = true;
+    return 0;
+  }
+  for (uint32_t i = 0; i < listed; i++) {
+    uint32_t index = list->node[i];
+    const bf_sim_node *node = &memory->node[index];
+    if (i + AHEAD < listed)
+      __builtin_prefetch(&memory->node[list->node[i + AHEAD]]);
+    if (node->due > memory->arriving.now) {
+      bf_sim_calendar_add(&memory->arriving, index, node->due);
       continue;
     }
-    node[i].next = BF_SIM_NO_NODE;
-    if (first == BF_SIM_NO_NODE) {
-      first = i;
-    } else {
-      is_sorted = is_sorted && is_before(&node[last], &node[i]);
-      node[last].next = i;
-    }
-    last = i;
+    prefetch_tables(memory, node->request.line);
+    uint32_t order = node->order - memory->order; /* all of them are behind memory->order */
+    uint64_t key = (uint64_t)node->request.sm << 32 | order;
+    is_sorted = is_sorted && (!taken || memory->arrival[taken - 1].key < key);
+    memory->arrival[taken++] = (arrival){.key = key, .node = index};
   }
-  return is_sorted ? first : sort(node, first);
+  bf_sim_calendar_clear(&memory->arriving);
+  if (!is_sorted)
+    qsort(memory->arrival, taken, sizeof *memory->arrival, by_key);
+  return taken;
 }
 
 /* All requests that arrive in this cycle. */
 static void serve_arriving(bf_sim_memory *memory) {
-  uint32_t next;
-  for (uint32_t i = take_arriving(memory); i != BF_SIM_NO_NODE; i = next) {
-    next = memory->node[i].next;
-    serve(memory, i);
-  }
+  uint32_t count = take_arriving(memory);
+  for (uint32_t i = 0; i < count; i++)
+    serve(memory, memory->arrival[i].node);
 }
 
 /* An event of this cycle, other than those of channels; what is due later goes back. */
 static void happen(bf_sim_memory *memory, uint32_t index) {
   switch (memory->node[index].due > memory->event.now ? LATER : memory->node[index].stage) {
   case LATER:
-    bf_sim_calendar_add(&memory->event, memory->node, index);
+    bf_sim_calendar_add(&memory->event, index, memory->node[index].due);
     break;
   case FETCH:
     fetch(memory, index);
@@ -489,20 +499,35 @@ static void happen(bf_sim_memory *memory, uint32_t index) {
   }
 }
 
+/* Asks the host's memory for what events behind event i of a list will need. */
+static void prefetch_event(const bf_sim_memory *memory, const bf_sim_calendar_list *list,
+                           uint32_t i) {
+  if (i + 2 * AHEAD < list->count)
+    __builtin_prefetch(&memory->node[list->node[i + 2 * AHEAD]]);
+  if (i + AHEAD >= list->count)
+    return;
+  const bf_sim_node *node = &memory->node[list->node[i + AHEAD]];
+  if (node->stage == DATA)
+    prefetch_tables(memory, node->request.line);
+}
+
 /* All events of this cycle, also those that are set down for it meanwhile; channels come last, when
  * all reads that reach them in this cycle are there. */
 static void run_events(bf_sim_memory *memory) {
-  uint32_t index, next, channels = BF_SIM_NO_NODE;
-  while ((index = bf_sim_calendar_take(&memory->event)) != BF_SIM_NO_NODE)
-    for (; index != BF_SIM_NO_NODE; index = next) {
-      next = memory->node[index].next;
-      if (memory->node[index].stage == CHANNEL) {
-        memory->node[index].next = channels;
-        channels = index;
-      } else {
-        happen(memory, index);
-      }
+  bf_sim_calendar_list *list = bf_sim_calendar_today(&memory->event);
+  uint32_t next, channels = BF_SIM_NO_NODE;
+  for (uint32_t i = 0; i < list->count; i++) {
+    uint32_t index = list->node[i];
+    bf_sim_node *node = &memory->node[index];
+    prefetch_event(memory, list, i);
+    if (node->stage != CHANNEL) {
+      happen(memory, index);
+    } else if (node->due == memory->event.now && node->next == i) {
+      node->next = channels;
+      channels = index;
     }
+  }
+  bf_sim_calendar_clear(&memory->event);
   for (; channels != BF_SIM_NO_NODE; channels = next) {
     next = memory->node[channels].next;
     run_channel(memory, channels);
@@ -513,17 +538,18 @@ static void run_events(bf_sim_memory *memory) {
 
 int bf_sim_memory_add(bf_sim_memory *memory, const bf_sim_request *request) {
   assert(request->sm < memory->sms);
-  if (memory->free_node == BF_SIM_NO_NODE)
+  if (memory->free_nodes == 0)
     BF_TRY(grow(memory));
-  uint32_t index = memory->free_node;
+  uint32_t index = memory->free_node[--memory->free_nodes];
   bf_sim_node *node = &memory->node[index];
-  memory->free_node = node->next;
+  if (memory->free_nodes >= AHEAD)
+    __builtin_prefetch(&memory->node[memory->free_node[memory->free_nodes - AHEAD]], 1);
   node->request = *request;
   node->stage = LATER;
   node->order = memory->order++;
   node->due = later_of(request->cycle + memory->request_cycles, memory->until);
-  bf_sim_calendar_add(&memory->arriving, memory->node, index);
-  return BF_OK;
+  bf_sim_calendar_add(&memory->arriving, index, node->due);
+  return memory->arriving.failed ? BF_NO_MEMORY : BF_OK;
 }
 
 /* The cycle of the next event or arrival. */
@@ -552,7 +578,7 @@ int bf_sim_memory_advance(bf_sim_memory *memory, uint64_t until,
     serve_arriving(memory);
   }
   move_to(memory, memory->until);
-  return BF_OK;
+  return memory->arriving.failed || memory->event.failed ? BF_NO_MEMORY : BF_OK;
 }
 
 uint64_t bf_sim_memory_next(const bf_sim_memory *memory) {

@@ -149,7 +149,11 @@ static int simulate(bf_sim_ledger *ledger, const bf_hash *hash, bf_emu *emu,
   if (!describe(ledger, launch, hash, launched))
     return bf_no_memory(diagnostic);
   BF_TRY(make_watch(ledger, launch->kernel, &pair, &watch, &settings.watch, diagnostic));
-  BF_TRY(bf_sim_run(&settings, emu, &reporting, &launched->result, diagnostic));
+  if (ledger->sampler)
+    BF_TRY(bf_sim_sampler_run(ledger->sampler, &settings, emu, &reporting, &launched->result,
+                              diagnostic));
+  else
+    BF_TRY(bf_sim_run(&settings, emu, &reporting, &launched->result, diagnostic));
   if (ledger->timeline)
     bf_timeline_end(ledger->timeline, launched->result.cycles);
   launched->sm_cycles = launched->result.cycles * launched->result.sms;
@@ -191,7 +195,18 @@ void bf_sim_ledger_free(bf_sim_ledger *ledger) {
 
 /* ---- Sums ---- */
 
+/* Where cycles may lie: those that were simulated lie where they are. */
+static void add_interval(bf_sim_result *to, const bf_sim_result *from) {
+  bool is_known = !from->cycles_high;
+  to->cycles_low += is_known ? from->cycles : from->cycles_low;
+  to->cycles_high += is_known ? from->cycles : from->cycles_high;
+  to->simulated_blocks += from->is_inferred        ? 0
+                          : from->simulated_blocks ? from->simulated_blocks
+                                                   : from->blocks;
+}
+
 static void add_result(bf_sim_result *to, const bf_sim_result *from) {
+  add_interval(to, from);
   to->emu.warp_instructions += from->emu.warp_instructions;
   to->emu.thread_instructions += from->emu.thread_instructions;
   to->cycles += from->cycles;
@@ -243,6 +258,8 @@ int bf_sim_ledger_total(bf_sim_ledger *ledger, bf_sim_launched *total, bf_diagno
     for (size_t j = 0; j < from->lines; j++)
       add_line(total, from->line[j].file, from->line[j].line, &from->line[j].cost);
   }
+  if (total->result.simulated_blocks == total->result.blocks) /* all of them */
+    total->result.cycles_low = total->result.cycles_high = total->result.simulated_blocks = 0;
   if (ledger->launches == 1) {
     total->result.blocks_per_sm = ledger->launch[0].result.blocks_per_sm;
     total->result.occupancy_limit = ledger->launch[0].result.occupancy_limit;

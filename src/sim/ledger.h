@@ -5,6 +5,7 @@
 
 #include "hash/hash.h"
 #include "sim/diagram.h"
+#include "sim/sample.h"
 #include "sim/timeline.h"
 
 /* The shared accesses of a source line, or of a line of the PTX where the source is not known. */
@@ -31,6 +32,7 @@ typedef struct bf_sim_ledger {
   bf_timeline *timeline;      /* of all launches, or NULL */
   uint64_t timeline_cycles;   /* of each launch */
   bf_diagram *diagram;        /* of the first launch, or NULL */
+  bf_sim_sampler *sampler;    /* simulates a part of launches; or NULL: all of them */
   bool (*progress)(void *context, uint64_t blocks_done, uint64_t blocks); /* or NULL */
   void *progress_context;
   /* What was found. */

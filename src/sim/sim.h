@@ -17,6 +17,7 @@
  * l1.c, l2.c, dram.c   global memory (hierarchy.h), with cache.c, flight.c and calendar.h
  * wait.c               what warps wait for in a deadlock, in words
  * energy.c             joules of a launch, from its activity
+ * sample.c             launches of which a part is simulated
  * ledger.c             all launches of a program
  * timeline.c           single instructions as trace events
  * diagram.c            and as a picture of the pipeline, with diagram_svg.c
@@ -154,6 +155,9 @@ typedef struct bf_sim_result {
   bf_arena arena;
   bf_emu_result emu; /* the fault, and instructions */
   uint64_t cycles;
+  uint64_t cycles_low, cycles_high;     /* where not all was simulated; else 0 */
+  uint64_t simulated_blocks;            /* of blocks, where it was a part; else 0 */
+  bool is_inferred;                     /* from other launches of the kernel */
   double seconds;                       /* of the GPU */
   uint64_t issued;                      /* warp instructions that took an issue slot */
   uint64_t activity[BF_SIM_ACTIVITIES]; /* issue slots by kind; scoreboard pipeline only */
@@ -193,6 +197,13 @@ typedef struct bf_sim_energy {
 
 /* From activity and the picojoules of the GPU's file. False: the file has none. */
 bool bf_sim_energy_find(const bf_sim_gpu *gpu, const bf_sim_result *result, bf_sim_energy *energy);
+/* Joules that shared accesses of a site or line, one of those of the launch, have of it: their
+ * wavefronts, and for conflicts their part of the time at rest (conflicts: all of that). */
+typedef struct bf_sim_site_energy {
+  double total, conflicts;
+} bf_sim_site_energy;
+bf_sim_site_energy bf_sim_energy_of_site(const bf_sim_gpu *gpu, const bf_sim_result *result,
+                                         const bf_sim_energy *energy, const bf_sim_site *site);
 
 /* ---- Running ---- */
 
@@ -205,7 +216,19 @@ typedef struct bf_sim_settings {
   unsigned workers;                 /* threads of the host; 0: one per core */
   uint64_t most_cycles;             /* 0: no limit; beyond it the launch ends with a fault */
   const struct bf_sim_watch *watch; /* or NULL */
+  struct bf_sim_excerpt *excerpt;   /* or NULL: all blocks */
 } bf_sim_settings;
+
+/* The first blocks of a launch, simulated until somebody says that it is enough. */
+typedef struct bf_sim_excerpt {
+  uint64_t wave;   /* blocks after whose end is asked */
+  uint64_t *ended; /* filled: the cycles at which blocks have ended, in the order of time */
+  /* Whether what has ended, at least so many waves, is enough: then no blocks begin but those that
+   * bring their number to that of the grid modulo wave. */
+  bool (*is_enough)(void *context, const uint64_t *ended, uint64_t waves);
+  void *context;
+  uint64_t simulated; /* blocks in the end */
+} bf_sim_excerpt;
 
 /* Blocks of a launch that fit on a multiprocessor at once, and what limits them. 0: not even one.
  */

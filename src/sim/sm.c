@@ -340,7 +340,7 @@ void bf_sim_sm_notify(bf_sim_sm *sm, uint64_t cycle) {
 }
 
 void bf_sim_block_news(bf_sim_sm *sm, bf_sim_block *block) {
-  uint64_t barriers = bf_emu_block_barriers(block->emu);
+  uint64_t barriers = block->emu ? bf_emu_block_barriers(block->emu) : block->barriers;
   if (barriers == block->barriers || sm->is_freeing)
     return;
   block->barriers = barriers;
@@ -499,7 +499,8 @@ static void send_held(bf_sim_sm *sm) {
 }
 
 bool bf_sim_sm_answer(bf_sim_sm *sm, const bf_sim_request *request, uint64_t cycle) {
-  if (sm->answer_count == sm->answer_capacity) {
+  size_t at = sm->answer_count + sm->answers_behind;
+  if (at == sm->answer_capacity) {
     size_t capacity = sm->answer_capacity ? 2 * sm->answer_capacity : 256;
     bf_sim_answer *grown = realloc(sm->answer, capacity * sizeof *grown);
     if (!grown)
@@ -507,13 +508,34 @@ bool bf_sim_sm_answer(bf_sim_sm *sm, const bf_sim_request *request, uint64_t cyc
     sm->answer = grown;
     sm->answer_capacity = capacity;
   }
-  size_t at = sm->answer_count++;
-  for (; at > 0 && sm->answer[(at - 1) / 2].cycle > cycle; at = (at - 1) / 2)
-    sm->answer[at] = sm->answer[(at - 1) / 2];
-  sm->answer[at] = (bf_sim_answer){cycle, *request};
+  sm->answer[at] = (bf_sim_answer){.cycle = cycle,
+                                   .line = request->line,
+                                   .number = sm->answers++,
+                                   .token = request->token,
+                                   .sectors = request->sectors,
+                                   .kind = request->kind};
+  sm->answers_behind++;
   if (cycle < sm->next_answer)
     sm->next_answer = cycle;
   return true;
+}
+
+/* Whether answer a comes before b. */
+static bool comes_before(const bf_sim_answer *a, const bf_sim_answer *b) {
+  if (a->cycle != b->cycle)
+    return a->cycle < b->cycle;
+  return (int32_t)(a->number - b->number) < 0;
+}
+
+/* Puts the answers that stand behind the heap into it. */
+static void heap_answers(bf_sim_sm *sm) {
+  for (; sm->answers_behind; sm->answers_behind--) {
+    size_t at = sm->answer_count++;
+    bf_sim_answer own = sm->answer[at];
+    for (; at > 0 && comes_before(&own, &sm->answer[(at - 1) / 2]); at = (at - 1) / 2)
+      sm->answer[at] = sm->answer[(at - 1) / 2];
+    sm->answer[at] = own;
+  }
 }
 
 /* Takes the first answer out of the heap. */
@@ -524,9 +546,9 @@ static bf_sim_answer pop_answer(bf_sim_sm *sm) {
     size_t child = 2 * at + 1;
     if (child >= sm->answer_count)
       break;
-    if (child + 1 < sm->answer_count && sm->answer[child + 1].cycle < sm->answer[child].cycle)
+    if (child + 1 < sm->answer_count && comes_before(&sm->answer[child + 1], &sm->answer[child]))
       child++;
-    if (sm->answer[child].cycle >= last.cycle)
+    if (!comes_before(&sm->answer[child], &last))
       break;
     sm->answer[at] = sm->answer[child];
     at = child;
@@ -580,28 +602,31 @@ static void begin_block(bf_sim_sm *sm, uint64_t index) {
 }
 
 void bf_sim_take_answers(bf_sim_sm *sm) {
+  heap_answers(sm);
   while (sm->answer_count && sm->answer[0].cycle <= sm->now) {
     bf_sim_answer answer = pop_answer(sm);
-    if (answer.request.kind == BF_SIM_LANDED)
-      bf_sim_copy_landed(sm, answer.request.token);
-    else if (answer.request.kind == BF_SIM_NEWS && sm->block[answer.request.token].emu)
-      bf_sim_block_news(sm, &sm->block[answer.request.token]);
-    else if (answer.request.kind == BF_SIM_NEWS)
-      continue;
-    else if (answer.request.token & BF_SIM_COPY_TOKEN)
-      bf_sim_copy_answered(sm, answer.request.token);
-    else if (answer.request.kind == BF_SIM_LOAD)
-      bf_sim_l1_fill(sm->l1, &answer.request, line_done, sm);
+    bf_sim_request request = {
+        .line = answer.line, .token = answer.token, .sectors = answer.sectors, .kind = answer.kind};
+    if (answer.kind == BF_SIM_LANDED)
+      bf_sim_copy_landed(sm, answer.token);
+    else if (answer.kind == BF_SIM_NEWS)
+      bf_sim_block_news(sm, &sm->block[answer.token]);
+    else if (answer.token & BF_SIM_COPY_TOKEN)
+      bf_sim_copy_answered(sm, answer.token);
+    else if (answer.kind == BF_SIM_LOAD)
+      bf_sim_l1_fill(sm->l1, &request, line_done, sm);
     else
-      line_done(sm, answer.request.token);
+      line_done(sm, answer.token);
     if (sm->held_count)
       send_held(sm);
+    heap_answers(sm); /* news that a copy has sent to itself */
   }
   while (sm->begins && sm->begin[0].cycle <= sm->now && !sm->failed) {
     uint64_t index = sm->begin[0].index;
     memmove(sm->begin, sm->begin + 1, --sm->begins * sizeof *sm->begin);
     begin_block(sm, index);
   }
+  heap_answers(sm);
   sm->next_answer = sm->answer_count ? sm->answer[0].cycle : UINT64_MAX;
   if (sm->begins && sm->begin[0].cycle < sm->next_answer)
     sm->next_answer = sm->begin[0].cycle;
@@ -623,7 +648,7 @@ unsigned bf_sim_blocks_per_sm(const bf_sim_gpu *gpu, const bf_emu_launch *launch
   if (registers > gpu->registers_per_thread)
     registers = gpu->registers_per_thread;
   registers = round_up(registers * BF_EMU_LANES, gpu->register_granule) * warps;
-  uint64_t shared = needs->shared_bytes + launch->dynamic_shared_bytes;
+  uint64_t shared = needs->shared_bytes + launch->dynamic_shared_bytes + gpu->shared_block_bytes;
   struct {
     const char *name;
     uint64_t blocks;

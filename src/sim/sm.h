@@ -102,9 +102,12 @@ typedef struct bf_sim_copies {
 /* Tokens of lines of copies have this bit. */
 #define BF_SIM_COPY_TOKEN (UINT32_C(1) << 31)
 
+/* An answer of global memory on its way; of those of a cycle the one with the least number comes
+ * first. */
 typedef struct bf_sim_answer {
-  uint64_t cycle;
-  bf_sim_request request;
+  uint64_t cycle, line;
+  uint32_t number, token;
+  uint8_t sectors, kind; /* as in bf_sim_request */
 } bf_sim_answer;
 
 /* ---- Pipelines ---- */
@@ -179,8 +182,9 @@ typedef struct bf_sim_sm {
   unsigned held_count;
   bf_sim_request *outbox; /* to hierarchy, in the order of cycles */
   size_t outbox_count, outbox_capacity;
-  bf_sim_answer *answer; /* heap by cycle */
-  size_t answer_count, answer_capacity;
+  bf_sim_answer *answer; /* heap; those that came since the last look stand behind it */
+  size_t answer_count, answer_capacity, answers_behind;
+  uint32_t answers; /* so far, modulo 2^32 */
   /* Order between multiprocessors. */
   bool may_order; /* the next ordered instruction may happen */
   bool is_alone;  /* no other multiprocessor has work: order needs no care */

@@ -91,6 +91,8 @@ typedef struct bf_sim_sweep_file bf_sim_sweep_file;
 int bf_sim_sweep_file_open(const char *path, const bf_sim_sweep_form *form,
                            bf_sim_sweep_file **file, bf_diagnostic *diagnostic);
 void bf_sim_sweep_file_close(bf_sim_sweep_file *file);
+/* The order in which points are taken, all of them; borrowed. Without it, that of their numbers. */
+void bf_sim_sweep_file_order(bf_sim_sweep_file *file, const uint64_t *order);
 
 typedef enum bf_sim_claim {
   BF_SIM_CLAIM_TAKEN, /* the point is the caller's to run */
@@ -123,6 +125,9 @@ typedef struct bf_sim_sweep_run {
   /* Runs a point and adds its results to the row. BF_BAD_INPUT and BF_UNSUPPORTED are results, too:
    * the message is kept in the file. Other errors end the sweep. Called by several threads. */
   int (*point)(void *context, uint64_t point, bf_sim_row *row, bf_diagnostic *diagnostic);
+  /* How long a point takes, in any unit: the longest are run first, so that none of them is left
+   * alone at the end. Called once for each before the first; NULL: all alike. */
+  double (*work)(void *context, uint64_t point);
   /* Called now and then by one thread, with points finished by anybody, and those finished before
    * this run began; or NULL. */
   void (*progress)(void *context, const bf_sim_sweep_count *count, uint64_t before);

@@ -37,8 +37,9 @@ struct bf_sim_sweep_file {
   uint64_t read_to;      /* whole lines before this offset are known */
   uint64_t header_bytes; /* of the file, which may have been written in other words */
   uint64_t finished, failed, ignored_lines;
-  uint64_t next;   /* where claim looks first */
-  bool is_writing; /* has the right to write: nobody else is just adding a line */
+  uint64_t next;         /* where claim looks first */
+  const uint64_t *order; /* in which points are taken, or NULL: by their numbers */
+  bool is_writing;       /* has the right to write: nobody else is just adding a line */
   char *buffer;
   size_t capacity;
 };
@@ -345,18 +346,23 @@ static int find_point(bf_sim_sweep_file *file, bf_sim_claim *claim, uint64_t *po
   uint64_t points = file->form->sweep->points;
   bool is_others = false;
   for (uint64_t i = 0; i < points && file->finished < points; i++) {
-    *point = (file->next + i) % points;
+    uint64_t at = (file->next + i) % points;
+    *point = file->order ? file->order[at] : at;
     bool got = false;
     if (!file->place[*point].offset && !file->place[*point].is_own)
       BF_TRY(take_point(file, *point, &got, &is_others, diagnostic));
     if (got) {
-      file->next = *point + 1;
+      file->next = at + 1;
       *claim = BF_SIM_CLAIM_TAKEN;
       return BF_OK;
     }
   }
   *claim = is_others ? BF_SIM_CLAIM_WAIT : BF_SIM_CLAIM_NONE;
   return BF_OK;
+}
+
+void bf_sim_sweep_file_order(bf_sim_sweep_file *file, const uint64_t *order) {
+  file->order = order;
 }
 
 int bf_sim_sweep_file_claim(bf_sim_sweep_file *file, bf_sim_claim *claim, uint64_t *point,

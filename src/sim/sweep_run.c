@@ -3,6 +3,7 @@
 #include "sim/sweep.h"
 
 #include <pthread.h>
+#include <stdlib.h>
 #include <time.h>
 
 typedef struct sweep_crew {
@@ -137,13 +138,52 @@ static int run_crew(const bf_sim_sweep_run *run, bf_sim_sweep_file *file,
   return crew.error;
 }
 
+typedef struct sized_point {
+  double work;
+  uint64_t point;
+} sized_point;
+
+/* More work comes first; of equals the one with the lower number. */
+static int by_work(const void *a, const void *b) {
+  const sized_point *x = a, *y = b;
+  if (x->work != y->work)
+    return x->work > y->work ? -1 : 1;
+  return (x->point > y->point) - (x->point < y->point);
+}
+
+/* The order of points, longest first, which the caller frees also after an error; NULL where all
+ * are alike. */
+static int find_order(const bf_sim_sweep_run *run, uint64_t **order, bf_diagnostic *diagnostic) {
+  uint64_t points = run->form.sweep->points;
+  *order = NULL;
+  if (!run->work)
+    return BF_OK;
+  sized_point *sized = malloc(points * sizeof *sized);
+  *order = malloc(points * sizeof **order);
+  if (!sized || !*order) {
+    free(sized);
+    return bf_no_memory(diagnostic);
+  }
+  for (uint64_t i = 0; i < points; i++)
+    sized[i] = (sized_point){run->work(run->context, i), i};
+  qsort(sized, points, sizeof *sized, by_work);
+  for (uint64_t i = 0; i < points; i++)
+    (*order)[i] = sized[i].point;
+  free(sized);
+  return BF_OK;
+}
+
 int bf_sim_sweep_all(const bf_sim_sweep_run *run, bf_sim_sweep_outcome *outcome,
                      bf_diagnostic *diagnostic) {
   bf_sim_sweep_file *file;
   *outcome = (bf_sim_sweep_outcome){0};
+  uint64_t *order = NULL;
   BF_TRY(bf_sim_sweep_file_open(run->path, &run->form, &file, diagnostic));
   int error = bf_sim_sweep_file_count(file, &outcome->count, diagnostic);
   outcome->before = outcome->count.finished;
+  if (!error && outcome->before < outcome->count.points)
+    error = find_order(run, &order, diagnostic);
+  bf_sim_sweep_file_order(file, order);
   if (!error)
     error = run_crew(run, file, outcome, diagnostic);
   if (!error)
@@ -151,5 +191,6 @@ int bf_sim_sweep_all(const bf_sim_sweep_run *run, bf_sim_sweep_outcome *outcome,
   if (!error)
     error = bf_sim_sweep_file_count(file, &outcome->count, diagnostic);
   bf_sim_sweep_file_close(file);
+  free(order);
   return error;
 }

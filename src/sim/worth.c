@@ -32,6 +32,28 @@ static void write_line(const bf_sim_gpu *gpu, uint64_t before, uint64_t after, c
   bf_text_addf(text, "  %s\n", name);
 }
 
+/* Joules of all launches; *conflicts: of them those of conflicts. */
+static double joules_of(const bf_sim_ledger *ledger, double *conflicts) {
+  double sum = 0;
+  *conflicts = 0;
+  for (size_t i = 0; i < ledger->launches; i++) {
+    bf_sim_energy energy;
+    if (!bf_sim_energy_find(ledger->settings.gpu, &ledger->launch[i].result, &energy))
+      return 0;
+    sum += energy.total;
+    *conflicts += energy.conflicts;
+  }
+  return sum;
+}
+
+/* What the change saves, where the GPU's file says what things take. */
+static void write_energy(const bf_sim_ledger *before, const bf_sim_ledger *after, bf_text *text) {
+  double conflicts, left, own = joules_of(before, &conflicts), other = joules_of(after, &left);
+  if (own > 0)
+    bf_text_addf(text, "energy %.3g mJ, of it conflicts %.3g mJ; with it %.3g mJ: %.1f%% less\n",
+                 1e3 * own, 1e3 * conflicts, 1e3 * other, 100 * (1 - other / own));
+}
+
 void bf_sim_worth_write(const bf_sim_ledger *before, const bf_sim_ledger *after, const char *change,
                         bf_text *text) {
   const bf_sim_gpu *gpu = before->settings.gpu;
@@ -50,4 +72,5 @@ void bf_sim_worth_write(const bf_sim_ledger *before, const bf_sim_ledger *after,
   }
   if (launches > 1)
     write_line(gpu, sum_before, sum_after, "all launches", text);
+  write_energy(before, after, text);
 }

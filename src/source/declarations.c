@@ -241,6 +241,8 @@ static bool is_for_cast(const bf_source *source, size_t index, size_t end) {
           (first > 0 && bf_source_is(source, first - 1, "*")));
 }
 
+static const char as_address[] = "the address of an element is taken";
+
 /* What is wrong with a use of the array, or NULL. */
 static const char *fault_of(const bf_source *source, const bf_source_array *array,
                             bf_source_use *use) {
@@ -267,7 +269,7 @@ static const char *fault_of(const bf_source *source, const bf_source_array *arra
   }
   if (bf_source_is(source, before, "&") && is_address_of(source, before) &&
       !is_for_atomic(source, before) && !is_for_cast(source, before, use->end))
-    return "the address of an element is taken";
+    return as_address;
   return NULL;
 }
 
@@ -304,6 +306,16 @@ int bf_source_uses(bf_source *source, const bf_source_array *array, bf_source_us
       (*list)[(*count)++] = use;
   }
   return BF_OK;
+}
+
+bool bf_source_is_only_pointed_to(const bf_source *source, const bf_source_array *array) {
+  for (size_t i = array->end; i < array->scope_end; i++) {
+    bf_source_use use = {.token = i};
+    const char *fault = is_use(source, array, i) ? fault_of(source, array, &use) : NULL;
+    if (fault && fault != as_address)
+      return false;
+  }
+  return !array->has_open_scope;
 }
 
 void bf_source_use_lines(const bf_source *source, const bf_source_use *use, uint32_t *first,

@@ -48,7 +48,7 @@ static unsigned split(const bf_index_map *map, const bf_shared_array *array, par
 bool bf_index_is_direct(const bf_index_map *map, const bf_shared_array *array) {
   if (!map->terms)
     return array->dimensions > 1 || !map->row_elements;
-  if (array->dimensions < 2)
+  if (array->dimensions < 2 || map->only_of)
     return false;
   uint64_t columns = array->dimension[array->dimensions - 1];
   for (unsigned i = 0; i < map->terms; i++)
@@ -130,7 +130,7 @@ static void write_direct(const bf_index_map *map, const bf_shared_array *array,
 }
 
 /* A flat index through the macro; (&name[0][0])[...] where there are several dimensions. */
-static void write_by_macro(const bf_shared_array *array, const char *macro,
+void bf_index_write_called(const bf_index_map *map, const bf_shared_array *array, const char *macro,
                            const char *const *operand, const char *const *plain, bf_text *text) {
   bool is_flat = array->dimensions <= 1;
   bf_text_addf(text, is_flat ? "%s[" : "(&%s", array->name);
@@ -139,6 +139,9 @@ static void write_by_macro(const bf_shared_array *array, const char *macro,
   bf_text_addf(text, is_flat ? "%s(" : ")[%s(", macro);
   if (is_flat)
     bf_text_puts(text, plain[0]);
+  else if (map->only_of) /* rows have several lengths */
+    bf_text_addf(text, "%s * (sizeof(%s[0]) / sizeof(%s[0][0])) + %s", operand[0], array->name,
+                 array->name, operand[1]);
   else
     write_flat(array, operand, array->dimensions, text);
   bf_text_puts(text, ")]");
@@ -148,7 +151,7 @@ void bf_index_write_element(const bf_index_map *map, const bf_shared_array *arra
                             const char *macro, const char *const *operand, const char *const *plain,
                             bf_text *text) {
   if (!bf_index_is_direct(map, array)) {
-    write_by_macro(array, macro, operand, plain, text);
+    bf_index_write_called(map, array, macro, operand, plain, text);
   } else if (map->terms) {
     write_direct(map, array, operand, plain, text);
   } else {
@@ -158,15 +161,35 @@ void bf_index_write_element(const bf_index_map *map, const bf_shared_array *arra
   }
 }
 
-void bf_index_write_macro(const bf_index_map *map, const char *macro, bf_text *text) {
-  bf_text_addf(text, "#define %s(i) ((i)", macro);
+/* Where the element with that index goes. */
+static void write_place(const bf_index_map *map, const char *index, bf_text *text) {
+  if (map->only_of)
+    bf_text_addf(text, "sizeof(%s) != %llu ? %s : ", map->only_of,
+                 (unsigned long long)map->only_bytes, index);
+  bf_text_puts(text, index);
   if (map->row_elements)
-    bf_text_addf(text, " + (i) / %llu", (unsigned long long)map->row_elements);
+    bf_text_addf(text, " + %s / %llu", index, (unsigned long long)map->row_elements);
   if (map->row_elements && map->pad_elements > 1)
     bf_text_addf(text, " * %llu", (unsigned long long)map->pad_elements);
   for (unsigned i = 0; i < map->terms; i++)
-    write_part("(i)", map->term[i].shift, map->term[i].mask, text);
+    write_part(index, map->term[i].shift, map->term[i].mask, text);
+}
+
+void bf_index_write_macro(const bf_index_map *map, const char *macro, bf_text *text) {
+  bf_text_addf(text, "#define %s(i) (", macro);
+  write_place(map, "(i)", text);
   bf_text_puts(text, ")");
+}
+
+void bf_index_write_function(const bf_index_map *map, const char *name, bool is_inside,
+                             bf_text *text) {
+  bf_text_addf(text,
+               is_inside ? "const auto %s = [](auto i) { return "
+                         : "template <class Index> static __device__ __forceinline__ Index "
+                           "%s(Index i) { return ",
+               name);
+  write_place(map, "i", text);
+  bf_text_puts(text, is_inside ? "; };" : "; }");
 }
 
 /* Whether all dimensions are known. */

@@ -74,11 +74,14 @@ void bf_patch_write_after(const bf_source *source, const bf_patch_array *array,
   subscripts s = {0};
   if (use->is_row)
     bf_patch_write_before(source, use, text);
-  else if (fill_subscripts(source, use, array->declared->dimensions, &s))
+  else if (!fill_subscripts(source, use, array->declared->dimensions, &s))
+    text->failed = true;
+  else if (array->is_called)
+    bf_index_write_called(&array->suggestion->map, array->array, array->macro, s.operand_text,
+                          s.plain_text, text);
+  else
     bf_index_write_element(&array->suggestion->map, array->array, array->macro, s.operand_text,
                            s.plain_text, text);
-  else
-    text->failed = true;
   free_subscripts(&s);
 }
 
@@ -95,6 +98,34 @@ static unsigned grown_dimension(const bf_patch_array *array, uint64_t *by) {
   return !map->row_elements ? array->declared->dimensions : is_flat ? 0 : map->padded_dimension;
 }
 
+/* Whether cases with the same dimension tell elements of different sizes apart. */
+static bool needs_size(const bf_index_map *map, const bf_pad_case *own) {
+  for (unsigned i = 0; i < map->cases; i++)
+    if (map->pad_case[i].dimension == own->dimension &&
+        map->pad_case[i].element_bytes != own->element_bytes && map->pad_case[i].by != own->by)
+      return true;
+  return false;
+}
+
+/* " + (dimension == 32 ? 1 : 0)", for each case by which it grows. */
+static void write_cases(const bf_patch_array *array, const char *dimension, bf_text *text) {
+  const bf_index_map *map = &array->suggestion->map;
+  bf_text_puts(text, " + (");
+  for (unsigned i = 0; i < map->cases; i++) {
+    const bf_pad_case *own = &map->pad_case[i];
+    bool is_told = own->by == 0;
+    for (unsigned k = 0; k < i && !needs_size(map, own); k++)
+      is_told |= map->pad_case[k].dimension == own->dimension;
+    if (is_told)
+      continue;
+    bf_text_addf(text, "%s == %llu", dimension, (unsigned long long)own->dimension);
+    if (needs_size(map, own))
+      bf_text_addf(text, " && sizeof(%s) == %u", array->declared->type, own->element_bytes);
+    bf_text_addf(text, " ? %llu : ", (unsigned long long)own->by);
+  }
+  bf_text_puts(text, "0)");
+}
+
 /* [dimension + by], or their sum where the dimension is one number. */
 static void write_grown(const bf_source *source, const bf_patch_array *array, size_t open,
                         uint64_t by, bf_text *text) {
@@ -105,10 +136,19 @@ static void write_grown(const bf_source *source, const bf_patch_array *array, si
     bf_text_addf(text, "%llu", (unsigned long long)(number + by));
     return;
   }
+  bf_text dimension = {0};
   bool is_operand = bf_source_is_operand(source, first, end);
-  bf_text_puts(text, is_operand ? "" : "(");
-  write_line(source, first, end, text);
-  bf_text_addf(text, "%s + %llu", is_operand ? "" : ")", (unsigned long long)by);
+  bf_text_puts(&dimension, is_operand ? "" : "(");
+  write_line(source, first, end, &dimension);
+  bf_text_puts(&dimension, is_operand ? "" : ")");
+  if (dimension.data)
+    bf_text_puts(text, dimension.data);
+  if (array->suggestion->map.cases)
+    write_cases(array, dimension.data ? dimension.data : "", text);
+  else
+    bf_text_addf(text, " + %llu", (unsigned long long)by);
+  text->failed |= dimension.failed;
+  bf_text_free(&dimension);
 }
 
 void bf_patch_write_declaration(const bf_source *source, const bf_patch_array *array,
@@ -148,7 +188,16 @@ static int add_edit(bf_patch *patch, size_t at, size_t size, bf_text *text,
   return BF_OK;
 }
 
-/* Defines the macro on a line of its own before the declaration. */
+void bf_patch_write_definition(const bf_source *source, const bf_patch_array *array,
+                               bf_text *text) {
+  const bf_index_map *map = &array->suggestion->map;
+  if (array->is_called)
+    bf_index_write_function(map, array->macro, array->declared->function < source->tokens, text);
+  else if (!bf_index_is_direct(map, array->array))
+    bf_index_write_macro(map, array->macro, text);
+}
+
+/* Defines the macro or function on a line of its own before the declaration. */
 static int add_macro(bf_patch *patch, const bf_patch_array *array, bf_diagnostic *diagnostic) {
   const bf_source *source = patch->source;
   size_t at = source->token[array->declared->statement].at, start = at;
@@ -159,15 +208,35 @@ static int add_macro(bf_patch *patch, const bf_patch_array *array, bf_diagnostic
   const char *eol = line_end && line_end > source->text && line_end[-1] == '\r' ? "\r\n" : "\n";
   bf_text text = {0};
   bf_text_puts(&text, is_first ? "" : eol);
-  bf_index_write_macro(&array->suggestion->map, array->macro, &text);
+  if (is_first && array->is_called)
+    bf_text_add(&text, source->text + start, at - start);
+  bf_patch_write_definition(source, array, &text);
   bf_text_puts(&text, eol);
   return add_edit(patch, is_first ? start : at, 0, &text, diagnostic);
 }
 
+/* name[i] becomes name[macro(i)]; what stands in the subscript stays, with edits of its own. */
+static int add_call(bf_patch *patch, const bf_patch_array *array, const bf_source_use *use,
+                    bf_diagnostic *diagnostic) {
+  const bf_source_token *open = &patch->source->token[use->subscript[0]];
+  const bf_source_token *close = &patch->source->token[open->partner];
+  bf_text before = {0}, behind = {0};
+  bf_text_addf(&before, "%s(", array->macro);
+  bf_text_puts(&behind, ")");
+  int error = add_edit(patch, open->at + 1, 0, &before, diagnostic);
+  int second = add_edit(patch, close->at, 0, &behind, diagnostic);
+  return error ? error : second;
+}
+
 static int add_uses(bf_patch *patch, const bf_patch_array *array, const bf_source_use *use,
                     size_t uses, bf_diagnostic *diagnostic) {
+  bool is_flat = array->declared->dimensions == 1;
   for (size_t i = 0; i < uses; i++) {
     bf_text text = {0};
+    if (is_flat) {
+      BF_TRY(add_call(patch, array, &use[i], diagnostic));
+      continue;
+    }
     size_t at, size = span(patch->source, use[i].token, use[i].end, &at);
     bf_patch_write_after(patch->source, array, &use[i], &text);
     BF_TRY(add_edit(patch, at, size, &text, diagnostic));
@@ -201,8 +270,9 @@ static const char *obstacle(const bf_patch_array *array) {
   return NULL;
 }
 
-bool bf_patch_repeats_effect(const bf_source *source, const bf_patch_array *array,
-                             const bf_source_use *use) {
+/* Whether a use has a subscript that would be computed twice and must not be. */
+static bool repeats_effect(const bf_source *source, const bf_patch_array *array,
+                           const bf_source_use *use) {
   unsigned repeated = bf_index_repeated(&array->suggestion->map, array->array);
   for (unsigned i = 0; i < array->declared->dimensions && !use->is_row; i++) {
     size_t open = use->subscript[i];
@@ -210,6 +280,13 @@ bool bf_patch_repeats_effect(const bf_source *source, const bf_patch_array *arra
       return true;
   }
   return false;
+}
+
+void bf_patch_find_effects(const bf_source *source, const bf_source_use *use, size_t uses,
+                           bf_patch_array *array) {
+  array->is_called = false;
+  for (size_t i = 0; i < uses && !array->is_called; i++)
+    array->is_called = repeats_effect(source, array, &use[i]);
 }
 
 static int compare_edits(const void *a, const void *b) {
@@ -234,7 +311,7 @@ static bool has_overlap(const bf_patch *patch) {
 static int add_all(bf_patch *patch, const bf_patch_array *array, const bf_source_use *use,
                    size_t uses, bf_diagnostic *diagnostic) {
   const bf_index_map *map = &array->suggestion->map;
-  bool is_direct = bf_index_is_direct(map, array->array);
+  bool is_direct = bf_index_is_direct(map, array->array) && !array->is_called;
   if (!is_direct)
     BF_TRY(add_macro(patch, array, diagnostic));
   if (!is_direct || map->terms)
@@ -242,11 +319,13 @@ static int add_all(bf_patch *patch, const bf_patch_array *array, const bf_source
   return add_dimension(patch, array, diagnostic);
 }
 
-int bf_patch_add(bf_patch *patch, const bf_patch_array *array, char problem[200],
+int bf_patch_add(bf_patch *patch, bf_patch_array *array, char problem[200],
                  bf_diagnostic *diagnostic) {
   bf_source_use *use;
   size_t uses, before = patch->edits;
   BF_TRY(bf_source_uses(patch->source, array->declared, &use, &uses, problem, diagnostic));
+  if (array->is_tentative)
+    problem[0] = 0;
   const char *reason = obstacle(array);
   if (reason)
     snprintf(problem, 200, "%s", reason);
@@ -256,12 +335,9 @@ int bf_patch_add(bf_patch *patch, const bf_patch_array *array, char problem[200]
     if (use[i].is_row)
       snprintf(problem, 200, "it is used with fewer subscripts in line %u",
                patch->source->token[use[i].token].line);
-  for (size_t i = 0; i < uses && !problem[0]; i++)
-    if (bf_patch_repeats_effect(patch->source, array, &use[i]))
-      snprintf(problem, 200, "a subscript in line %u has an effect or calls a function",
-               patch->source->token[use[i].token].line);
   if (problem[0])
     return BF_OK;
+  bf_patch_find_effects(patch->source, use, uses, array);
   bf_edit *kept = malloc((before + 1) * sizeof *kept);
   if (!kept)
     return bf_no_memory(diagnostic);

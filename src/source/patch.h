@@ -26,16 +26,22 @@ typedef struct bf_patch_array {
   const bf_shared_array *array;
   const bf_suggestion *suggestion;
   const char *macro; /* name to use where the map is not direct */
+  bool is_called;    /* by a function of that name: a subscript must not be computed twice */
+  bool is_tentative; /* rows grow, and pointers to elements are left as they are */
 } bf_patch_array;
 
 /* Adds the edits for an array. Where one cannot be made with certainty none is, and problem says
  * why; else problem is empty. */
-int bf_patch_add(bf_patch *patch, const bf_patch_array *array, char problem[200],
+int bf_patch_add(bf_patch *patch, bf_patch_array *array, char problem[200],
                  bf_diagnostic *diagnostic);
 
-/* Whether a use has a subscript that would be computed twice and must not be. */
-bool bf_patch_repeats_effect(const bf_source *source, const bf_patch_array *array,
-                             const bf_source_use *use);
+/* Sets is_called where one of the uses has a subscript that would be computed twice and must not
+ * be.
+ */
+void bf_patch_find_effects(const bf_source *source, const bf_source_use *use, size_t uses,
+                           bf_patch_array *array);
+/* What is defined before the declaration: a macro, a function, or nothing. */
+void bf_patch_write_definition(const bf_source *source, const bf_patch_array *array, bf_text *text);
 /* An element as it is in the source, on one line, and as it becomes. */
 void bf_patch_write_before(const bf_source *source, const bf_source_use *use, bf_text *text);
 void bf_patch_write_after(const bf_source *source, const bf_patch_array *array,

@@ -6,6 +6,7 @@
 #define BF_SOURCE_REVIEW_H
 
 #include "ptx/site.h"
+#include "source/launches.h"
 #include "source/patch.h"
 
 enum { BF_REVIEW_MOST_MACRO = 128, BF_REVIEW_MOST_REASON = 200 };
@@ -30,6 +31,9 @@ typedef struct bf_review_array {
   bool is_patched;
   bf_suggestion patched;               /* what it does */
   char problem[BF_REVIEW_MOST_REASON]; /* why it does nothing, or empty */
+  /* Pointers lead to it: whether the change suits them is seen in the patched source only. */
+  bool is_tentative;
+  bool is_unfit; /* it was seen that it does not */
   /* The patched source, as it was run. */
   bool is_checked;
   uint64_t checked_wavefronts, checked_conflicts;
@@ -48,8 +52,12 @@ typedef struct bf_review {
   uint64_t mixed;   /* executions of accesses to several arrays at once, which are left out */
   uint64_t unknown; /* instructions that the analysis without running does not know fully */
   double time_limit_seconds; /* of each exact search */
-  bf_text text;              /* of the source */
-  bf_source *source;         /* NULL: not known */
+  bool can_verify; /* set by who can compile the patched source: changes may be tentative */
+  bf_source_launches *launches; /* of the source, for the analysis; NULL: not read */
+  bf_launched *taken; /* by kernel: for which blocks it was analysed; count 0: it was not */
+  bool *is_partial;   /* by kernel: accesses were passed over */
+  bf_text text;       /* of the source */
+  bf_source *source;  /* NULL: not known */
   bf_patch patch;
 } bf_review;
 
@@ -75,6 +83,10 @@ int bf_review_add_trace(bf_review *review, const char *path, bool is_merged,
  * the source have, or the most likely one. Instructions whose addresses are not known, or cannot
  * be, are passed over. */
 int bf_review_add_analysis(bf_review *review, const uint32_t block[3], bf_diagnostic *diagnostic);
+/* The same for the blocks, grids and parameters that a review of the source before it was patched
+ * has taken. */
+int bf_review_add_analysis_like(bf_review *review, const bf_review *before,
+                                bf_diagnostic *diagnostic);
 /* Finds the declaration and the shape of every array. */
 int bf_review_find_declarations(bf_review *review, bf_diagnostic *diagnostic);
 
@@ -87,6 +99,12 @@ int bf_review_suggest(bf_review *review, double time_limit_seconds, bf_diagnosti
  * least, where a CuTe swizzle counts as a swizzle. A declaration that kernels share is changed only
  * where that suits all of them. */
 int bf_review_patch(bf_review *review, int kind, bf_diagnostic *diagnostic);
+/* Compares the accesses that a review of the patched source has with those of this one: each must
+ * be where the change puts it. Arrays with tentative changes of which that is not so, or not known
+ * (patched NULL: it does not compile), become unfit; *is_fit: there are none. */
+int bf_review_verify(bf_review *review, const bf_review *patched, bool *is_fit);
+/* Takes the patch back, so that it can be made again. */
+void bf_review_take_back(bf_review *review);
 /* A suggestion for an array as the functions of patch.h take it. */
 bf_patch_array bf_review_change(const bf_review_array *array, const bf_suggestion *suggestion);
 

@@ -5,7 +5,6 @@
 #include "analyze/analyze.h"
 #include "analyze/given.h"
 #include "analyze/likely.h"
-#include "source/launches.h"
 
 #include <string.h>
 
@@ -100,6 +99,7 @@ static int add_site(bf_review *review, size_t kernel, const bf_analysis *analysi
       error = add_access(review, kernel, false, &access, diagnostic);
   }
   review->unknown += !site->is_exact || !is_good;
+  review->is_partial[kernel] |= !is_good;
   bf_text_free(&name);
   return error;
 }
@@ -177,22 +177,39 @@ static int find_shapes(const bf_review *review, const bf_source_launches *launch
   return choose_likely(review->module, kernel, &likely, own->block[0], diagnostic);
 }
 
+/* Adds the accesses of a kernel in all its shapes of blocks. */
+static int analyze_kernel(bf_review *review, size_t number, const bf_launched *launched,
+                          bf_diagnostic *diagnostic) {
+  review->taken[number] = *launched;
+  for (unsigned k = 0; k < launched->count; k++) {
+    int error = analyze_launch(review, number, launched, k, diagnostic);
+    if (error == BF_UNSUPPORTED) /* this kernel has no accesses that are known, others may */
+      review->is_partial[number] = true;
+    else
+      BF_TRY(error);
+  }
+  return BF_OK;
+}
+
 int bf_review_add_analysis(bf_review *review, const uint32_t block[3], bf_diagnostic *diagnostic) {
-  bf_source_launches *launches;
   const char *file = review->source ? review->source->file : NULL;
-  int error = bf_source_launches_read(&file, file ? 1 : 0, &launches, diagnostic);
-  for (size_t i = 0; i < review->names.kernels && !error; i++) {
+  BF_TRY(bf_source_launches_read(&file, file ? 1 : 0, &review->launches, diagnostic));
+  for (size_t i = 0; i < review->names.kernels; i++) {
     size_t first = review->first[i];
     if (first == review->first[i + 1] || !review->array[first].is_asked)
       continue;
     bf_launched own;
-    error = find_shapes(review, launches, i, block, &own, diagnostic);
-    for (unsigned k = 0; k < own.count && !error; k++) {
-      error = analyze_launch(review, i, &own, k, diagnostic);
-      if (error == BF_UNSUPPORTED) /* this kernel has no accesses that are known, others may */
-        error = BF_OK;
-    }
+    BF_TRY(find_shapes(review, review->launches, i, block, &own, diagnostic));
+    BF_TRY(analyze_kernel(review, i, &own, diagnostic));
   }
-  bf_source_launches_free(launches);
-  return error;
+  return BF_OK;
+}
+
+int bf_review_add_analysis_like(bf_review *review, const bf_review *before,
+                                bf_diagnostic *diagnostic) {
+  for (size_t i = 0; i < review->names.kernels; i++)
+    for (size_t k = 0; k < before->names.kernels; k++)
+      if (strcmp(review->names.kernel[i]->name, before->names.kernel[k]->name) == 0)
+        BF_TRY(analyze_kernel(review, i, &before->taken[k], diagnostic));
+  return BF_OK;
 }

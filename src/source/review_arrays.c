@@ -66,7 +66,11 @@ int bf_review_find_arrays(bf_review *review, const bf_ptx_module *module, const 
   BF_TRY(bf_site_names_make(module, &review->names, diagnostic));
   review->first =
       bf_arena_alloc(&review->arena, (review->names.kernels + 1) * sizeof *review->first);
-  if (!review->first)
+  review->is_partial =
+      bf_arena_alloc(&review->arena, (review->names.kernels + 1) * sizeof *review->is_partial);
+  review->taken =
+      bf_arena_alloc(&review->arena, (review->names.kernels + 1) * sizeof *review->taken);
+  if (!review->first || !review->is_partial || !review->taken)
     return bf_no_memory(diagnostic);
   for (size_t i = 0; i < review->names.kernels; i++) {
     BF_TRY(add_kernel(review, review->names.kernel[i], kernel, &is_found, diagnostic));
@@ -87,6 +91,7 @@ void bf_review_free(bf_review *review) {
   bf_patch_free(&review->patch);
   bf_source_free(review->source);
   bf_text_free(&review->text);
+  bf_source_launches_free(review->launches);
   bf_site_names_free(&review->names);
   bf_arena_free(&review->arena);
   *review = (bf_review){0};

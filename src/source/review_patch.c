@@ -28,6 +28,12 @@ bool bf_review_is_of_use(const bf_source *source, const bf_source_use *use, size
   return false;
 }
 
+/* Whether a place is FILE:0: what the compiler made of several lines. */
+static bool has_no_line(const char *place) {
+  const char *colon = strrchr(place, ':');
+  return colon && strcmp(colon, ":0") == 0;
+}
+
 /* Writes to problem where an access to an array comes from a line that does not name it, as with a
  * macro of a header; or that this cannot be known. Else problem stays. */
 static int find_hidden(const bf_review *review, const bf_review_array *array,
@@ -47,8 +53,8 @@ static int find_hidden(const bf_review *review, const bf_review_array *array,
     if (!place || strncmp(place, "ptx:", 4) == 0)
       snprintf(problem, BF_REVIEW_MOST_REASON,
                "no line information says where its accesses are (nvcc -lineinfo)");
-    else if (!bf_review_is_of_use(review->source, use, uses,
-                                  bf_site_line(place, review->source->file)))
+    else if (!has_no_line(place) && !bf_review_is_of_use(review->source, use, uses,
+                                                         bf_site_line(place, review->source->file)))
       snprintf(problem, BF_REVIEW_MOST_REASON, "the access at %.100s does not name it", place);
   }
   return BF_OK;
@@ -65,7 +71,8 @@ static int find_problem(const bf_review *review, bf_review_array *array,
     bool is_fine = true;
     if (other->declared != array->declared)
       continue;
-    BF_TRY(find_hidden(review, other, array->problem, diagnostic));
+    if (!array->is_tentative)
+      BF_TRY(find_hidden(review, other, array->problem, diagnostic));
     if (other != array)
       BF_TRY(bf_review_suits(review, array, other, &is_fine, diagnostic));
     if (!is_fine)
@@ -81,7 +88,7 @@ static int find_problem(const bf_review *review, bf_review_array *array,
 static int share_outcome(bf_review *review, const bf_review_array *array, bf_suggestion_kind kind,
                          bf_diagnostic *diagnostic) {
   const bf_suggestion made = array->patched;
-  bool is_patched = array->is_patched;
+  bool is_patched = array->is_patched, is_tentative = array->is_tentative;
   char problem[BF_REVIEW_MOST_REASON];
   memcpy(problem, array->problem, sizeof problem);
   const bf_shared_array shape = array->shared;
@@ -90,6 +97,7 @@ static int share_outcome(bf_review *review, const bf_review_array *array, bf_sug
     if (other->declared != array->declared)
       continue;
     other->is_patched = is_patched;
+    other->is_tentative = is_tentative;
     memcpy(other->problem, problem, sizeof problem);
     other->patched = made;
     bool is_counted =
@@ -114,21 +122,47 @@ bf_patch_array bf_review_change(const bf_review_array *array, const bf_suggestio
   return (bf_patch_array){.declared = array->declared,
                           .array = &array->shared,
                           .suggestion = suggestion,
-                          .macro = array->macro};
+                          .macro = array->macro,
+                          .is_tentative = array->is_tentative};
+}
+
+/* Whether a change may be tried although lines that do not name an array use it, by references to
+ * elements; or, where rows grow, although pointers lead to it: those that stay in a row, or go from
+ * row to row by its length, need no change. */
+static int may_try(const bf_review *review, const bf_review_array *array, bool *is_good,
+                   bf_diagnostic *diagnostic) {
+  const bf_source_array *declared = array->declared;
+  char problem[BF_REVIEW_MOST_REASON];
+  bf_source_use *use;
+  size_t uses;
+  *is_good = false;
+  if (!review->can_verify || array->is_unfit || declared->is_open)
+    return BF_OK;
+  BF_TRY(bf_source_uses(review->source, declared, &use, &uses, problem, diagnostic));
+  bool is_longer = declared->dimensions > 1 && array->patched.map.padded_by;
+  *is_good = !problem[0] || (is_longer && bf_source_is_only_pointed_to(review->source, declared));
+  return BF_OK;
 }
 
 /* Tries to change an array in one way: adds its edits, or says why there are none. */
 static int try_change(bf_review *review, bf_review_array *array, const bf_suggestion *suggestion,
                       bf_diagnostic *diagnostic) {
   array->patched = *suggestion;
-  array->problem[0] = 0;
-  BF_TRY(find_problem(review, array, diagnostic));
-  if (array->problem[0])
-    return BF_OK;
-  bf_patch_array change = bf_review_change(array, &array->patched);
-  BF_TRY(bf_patch_add(&review->patch, &change, array->problem, diagnostic));
-  array->is_patched = !array->problem[0];
-  return BF_OK;
+  array->is_tentative = false;
+  for (;;) {
+    bf_patch_array change = bf_review_change(array, &array->patched);
+    array->problem[0] = 0;
+    BF_TRY(find_problem(review, array, diagnostic));
+    if (!array->problem[0])
+      BF_TRY(bf_patch_add(&review->patch, &change, array->problem, diagnostic));
+    array->is_patched = !array->problem[0];
+    bool is_last = array->is_patched || array->is_tentative, is_good = false;
+    if (!is_last)
+      BF_TRY(may_try(review, array, &is_good, diagnostic));
+    if (!is_good)
+      return BF_OK;
+    array->is_tentative = true;
+  }
 }
 
 /* The ways to change an array, in the order in which they are tried: the one of that kind or, for
@@ -180,19 +214,29 @@ int bf_review_patch(bf_review *review, int kind, bf_diagnostic *diagnostic) {
 
 /* ---- The patched source ---- */
 
-/* The same array in another review, or NULL. */
-static const bf_review_array *find_same(const bf_review *review, const bf_review_array *array) {
-  for (size_t i = 0; i < review->arrays; i++)
-    if (strcmp(review->array[i].kernel->name, array->kernel->name) == 0 &&
-        strcmp(review->array[i].variable->name, array->variable->name) == 0)
-      return &review->array[i];
-  return NULL;
+/* The one array of that name that the kernel has: mangled, or readable. A lambda beside it changes
+ * the mangled name of an array in a function that is extern "C". */
+const bf_review_array *bf_review_same(const bf_review *review, const bf_review_array *array) {
+  const bf_review_array *readable = NULL;
+  unsigned count = 0;
+  for (size_t i = 0; i < review->arrays; i++) {
+    const bf_review_array *own = &review->array[i];
+    if (strcmp(own->kernel->name, array->kernel->name) != 0)
+      continue;
+    if (strcmp(own->variable->name, array->variable->name) == 0)
+      return own;
+    if (strcmp(own->shared.name, array->shared.name) == 0) {
+      readable = own;
+      count++;
+    }
+  }
+  return count == 1 ? readable : NULL;
 }
 
 int bf_review_check(bf_review *review, const bf_review *patched, bf_diagnostic *diagnostic) {
   for (size_t i = 0; i < review->arrays; i++) {
     bf_review_array *array = &review->array[i];
-    const bf_review_array *own = array->is_patched ? find_same(patched, array) : NULL;
+    const bf_review_array *own = array->is_patched ? bf_review_same(patched, array) : NULL;
     if (!own)
       continue;
     BF_TRY(bf_suggest_count(review->machine,

@@ -1,6 +1,8 @@
 /* One change for all kernels that share a declaration, as instances of a template do. */
 #include "source/review_inner.h"
 
+#include "search/ladder.h"
+
 #include <string.h>
 
 enum { MOST_PAD = 8 };
@@ -28,11 +30,37 @@ static bool stays_inside(const bf_index_map *map, const bf_shared_array *array) 
   return !all || elements % (UINT64_C(1) << (64 - __builtin_clzll(all))) == 0;
 }
 
+/* By how much a dimension of an array grows, where that depends on its shape. */
+static uint64_t grows_by(const bf_index_map *map, const bf_shared_array *array) {
+  for (unsigned i = 0; i < map->cases; i++)
+    if (map->pad_case[i].dimension == array->dimension[map->padded_dimension] &&
+        map->pad_case[i].element_bytes == array->element_bytes)
+      return map->pad_case[i].by;
+  return map->cases ? 0 : map->padded_by;
+}
+
+/* Makes the map that of an array one of whose dimensions is longer. */
+static void lengthen(const bf_shared_array *array, bf_index_map *map) {
+  uint64_t inner = elements_from(array, map->padded_dimension + 1);
+  map->padded_by = grows_by(map, array);
+  map->element_bytes = array->element_bytes;
+  map->row_elements = array->dimension[map->padded_dimension] * inner;
+  map->pad_elements = map->padded_by * inner;
+}
+
 bool bf_review_adapt(const bf_index_map *map, const bf_shared_array *from,
                      const bf_shared_array *to, bf_index_map *own) {
   *own = *map;
   if (has_same_shape(from, to))
     return true;
+  if (map->cases) {
+    lengthen(to, own);
+    return from->dimensions == to->dimensions;
+  }
+  if (map->only_of && to->bytes != map->only_bytes) {
+    *own = (bf_index_map){.element_bytes = to->element_bytes};
+    return to->bytes > 0;
+  }
   if (from->dimensions != to->dimensions || !to->dimensions ||
       from->element_bytes != to->element_bytes || map->element_pad_bytes)
     return false;
@@ -40,9 +68,7 @@ bool bf_review_adapt(const bf_index_map *map, const bf_shared_array *from,
     return map->terms && stays_inside(map, to);
   if (map->terms || !map->padded_by)
     return false;
-  uint64_t inner = elements_from(to, map->padded_dimension + 1);
-  own->row_elements = to->dimension[map->padded_dimension] * inner;
-  own->pad_elements = map->padded_by * inner;
+  lengthen(to, own);
   return true;
 }
 
@@ -63,7 +89,8 @@ int bf_review_suits(const bf_review *review, const bf_review_array *array,
 
 /* ---- Changes for all of them ---- */
 
-/* Suggestions for the accesses of all kernels that share the declaration, in one shape. */
+/* Suggestions for the accesses of all kernels that share the declaration and have the array in this
+ * shape. */
 static int suggest_together(const bf_review *review, const bf_review_array *array,
                             bf_suggestions *found, bf_diagnostic *diagnostic) {
   bf_shared_array all = array->shared;
@@ -73,7 +100,8 @@ static int suggest_together(const bf_review *review, const bf_review_array *arra
   all.merged = NULL;
   for (size_t i = 0; i < review->arrays && !error; i++) {
     const bf_workload *own = review->array[i].shared.workload;
-    if (review->array[i].declared != array->declared)
+    if (review->array[i].declared != array->declared ||
+        !has_same_shape(&review->array[i].shared, &array->shared))
       continue;
     for (size_t k = 0; k < bf_workload_size(own) && !error; k++)
       if (bf_workload_add(all.workload, bf_workload_get(own, k)) != BF_OK)
@@ -85,66 +113,188 @@ static int suggest_together(const bf_review *review, const bf_review_array *arra
   return error;
 }
 
-/* Wavefronts that a longer dimension leaves in all kernels; UINT64_MAX where it does not fit one of
- * them. */
+/* The widest access to an array. */
+static unsigned widest(const bf_shared_array *array) {
+  unsigned widest = 1;
+  for (size_t k = 0; k < bf_workload_size(array->workload); k++) {
+    unsigned bytes = bf_workload_get(array->workload, k)->width_bytes;
+    widest = bytes > widest ? bytes : widest;
+  }
+  return widest;
+}
+
+/* Wavefronts that a longer dimension leaves in the kernels that share the declaration and, where
+ * `shape` is given, have arrays of its shape in that dimension; UINT64_MAX where it does not fit
+ * one of them or leaves more than there are. */
 static int count_padding(const bf_review *review, const bf_review_array *array,
-                         const bf_index_map *map, uint64_t *sum, bf_diagnostic *diagnostic) {
+                         const bf_index_map *map, const bf_shared_array *shape, uint64_t *sum,
+                         bf_diagnostic *diagnostic) {
   *sum = 0;
-  for (size_t i = 0; i < review->arrays; i++) {
+  for (size_t i = 0; i < review->arrays && *sum != UINT64_MAX; i++) {
     const bf_review_array *other = &review->array[i];
+    const bf_shared_array *its = &other->shared;
     bf_index_map own;
     uint64_t wavefronts, conflicts, unmoved;
-    if (other->declared != array->declared)
+    bool is_meant = !shape || (its->dimension[map->padded_dimension] ==
+                                   shape->dimension[map->padded_dimension] &&
+                               its->element_bytes == shape->element_bytes);
+    if (other->declared != array->declared || !is_meant)
       continue;
-    unsigned widest = 1;
-    for (size_t k = 0; k < bf_workload_size(other->shared.workload); k++) {
-      unsigned bytes = bf_workload_get(other->shared.workload, k)->width_bytes;
-      widest = bytes > widest ? bytes : widest;
-    }
-    bool fits = bf_review_adapt(map, &array->shared, &other->shared, &own) &&
-                (own.row_elements + own.pad_elements) * own.element_bytes % widest == 0;
-    int error = fits ? bf_suggest_count(review->machine, other->shared.workload, &own, &wavefronts,
+    bool fits = bf_review_adapt(map, shape ? shape : &array->shared, its, &own) &&
+                (own.row_elements + own.pad_elements) * own.element_bytes % widest(its) == 0;
+    int error = fits ? bf_suggest_count(review->machine, its->workload, &own, &wavefronts,
                                         &conflicts, diagnostic)
                      : BF_BAD_INPUT;
+    if (!error)
+      error =
+          bf_suggest_count(review->machine, its->workload, NULL, &unmoved, &conflicts, diagnostic);
     if (error == BF_NO_MEMORY)
       return error;
-    if (error) {
-      *sum = UINT64_MAX;
-      return BF_OK;
-    }
-    BF_TRY(bf_suggest_count(review->machine, other->shared.workload, NULL, &unmoved, &conflicts,
-                            diagnostic));
-    *sum = wavefronts > unmoved ? UINT64_MAX : *sum + wavefronts;
-    if (*sum == UINT64_MAX)
-      return BF_OK;
+    *sum = error || wavefronts > unmoved ? UINT64_MAX : *sum + wavefronts;
   }
   return BF_OK;
 }
 
-/* The longer dimension that leaves fewest wavefronts in all kernels, whatever their shapes. */
+/* The map that makes dimension d of an array longer. */
+static bf_index_map longer(const bf_shared_array *shared, unsigned d, uint64_t pad) {
+  bf_index_map map = {.padded_dimension = d, .padded_by = pad};
+  lengthen(shared, &map);
+  return map;
+}
+
+/* Takes a map for an array, with what it leaves there. */
+static int take_padding(const bf_review *review, const bf_review_array *array,
+                        const bf_index_map *map, bf_suggestion *found, bf_diagnostic *diagnostic) {
+  const bf_shared_array *shared = &array->shared;
+  *found = (bf_suggestion){.exists = true, .map = *map, .is_direct = true};
+  found->extra_bytes =
+      elements_from(shared, 0) / map->row_elements * map->pad_elements * shared->element_bytes;
+  return bf_suggest_count(review->machine, shared->workload, map, &found->wavefronts,
+                          &found->conflicts, diagnostic);
+}
+
+/* The same longer dimension for all kernels, whatever their shapes: the one that leaves fewest
+ * wavefronts. */
+static int pad_alike(const bf_review *review, const bf_review_array *array, uint64_t *least,
+                     bf_suggestion *found, bf_diagnostic *diagnostic) {
+  for (unsigned d = 1; d < array->shared.dimensions; d++)
+    for (uint64_t pad = 1; pad <= MOST_PAD; pad++) {
+      bf_index_map map = longer(&array->shared, d, pad);
+      uint64_t sum;
+      BF_TRY(count_padding(review, array, &map, NULL, &sum, diagnostic));
+      if (sum >= *least)
+        continue;
+      *least = sum;
+      BF_TRY(take_padding(review, array, &map, found, diagnostic));
+    }
+  return BF_OK;
+}
+
+/* Finds how much dimension d of arrays of one shape grows best, which may be nothing; adds the
+ * wavefronts that are left to *sum. */
+static int find_case(const bf_review *review, const bf_review_array *array,
+                     const bf_shared_array *shape, unsigned d, bf_pad_case *best, uint64_t *sum,
+                     bf_diagnostic *diagnostic) {
+  uint64_t least = UINT64_MAX;
+  *best = (bf_pad_case){.dimension = shape->dimension[d], .element_bytes = shape->element_bytes};
+  for (uint64_t pad = 0; pad <= MOST_PAD; pad++) {
+    bf_index_map map = longer(shape, d, pad);
+    uint64_t own;
+    BF_TRY(count_padding(review, array, &map, shape, &own, diagnostic));
+    if (own >= least)
+      continue;
+    least = own;
+    best->by = pad;
+  }
+  *sum = least == UINT64_MAX || *sum == UINT64_MAX ? UINT64_MAX : *sum + least;
+  return BF_OK;
+}
+
+/* Fills the cases of dimension d, one for every shape. */
+static int find_cases(const bf_review *review, const bf_review_array *array, unsigned d,
+                      bf_index_map *map, uint64_t *sum, bf_diagnostic *diagnostic) {
+  *map = (bf_index_map){.padded_dimension = d};
+  *sum = 0;
+  for (size_t i = 0; i < review->arrays && *sum != UINT64_MAX; i++) {
+    const bf_shared_array *shape = &review->array[i].shared;
+    unsigned known = 0;
+    if (review->array[i].declared != array->declared)
+      continue;
+    if (shape->dimensions != array->shared.dimensions) {
+      *sum = UINT64_MAX;
+      return BF_OK;
+    }
+    while (known < map->cases && (map->pad_case[known].dimension != shape->dimension[d] ||
+                                  map->pad_case[known].element_bytes != shape->element_bytes))
+      known++;
+    if (known < map->cases)
+      continue;
+    if (map->cases == BF_INDEX_MOST_CASES)
+      *sum = UINT64_MAX;
+    else
+      BF_TRY(find_case(review, array, shape, d, &map->pad_case[map->cases++], sum, diagnostic));
+  }
+  return BF_OK;
+}
+
+/* A dimension that grows by what suits each shape, as a condition on the dimension itself. */
+static int pad_by_cases(const bf_review *review, const bf_review_array *array, uint64_t *least,
+                        bf_suggestion *found, bf_diagnostic *diagnostic) {
+  for (unsigned d = 1; d < array->shared.dimensions; d++) {
+    bf_index_map map;
+    uint64_t sum;
+    BF_TRY(find_cases(review, array, d, &map, &sum, diagnostic));
+    if (sum >= *least)
+      continue;
+    lengthen(&array->shared, &map);
+    *least = sum;
+    BF_TRY(take_padding(review, array, &map, found, diagnostic));
+  }
+  return BF_OK;
+}
+
+/* The longer dimension that leaves fewest wavefronts in all kernels, whatever their shapes: by the
+ * same, or where that leaves more by what suits each. */
 static int pad_together(const bf_review *review, const bf_review_array *array, bf_suggestion *found,
                         bf_diagnostic *diagnostic) {
-  const bf_shared_array *shared = &array->shared;
   uint64_t least = UINT64_MAX;
-  for (unsigned d = 1; d < shared->dimensions; d++)
-    for (uint64_t pad = 1; pad <= MOST_PAD; pad++) {
-      uint64_t inner = elements_from(shared, d + 1), row = shared->dimension[d] * inner, sum;
-      bf_index_map map = {.element_bytes = shared->element_bytes,
-                          .row_elements = row,
-                          .pad_elements = pad * inner,
-                          .padded_dimension = d,
-                          .padded_by = pad};
-      BF_TRY(count_padding(review, array, &map, &sum, diagnostic));
-      if (sum >= least)
-        continue;
-      least = sum;
-      *found = (bf_suggestion){.exists = true, .map = map, .is_direct = true};
-      found->extra_bytes = elements_from(shared, 0) / row * pad * inner * shared->element_bytes;
-      BF_TRY(bf_suggest_count(review->machine, shared->workload, &map, &found->wavefronts,
-                              &found->conflicts, diagnostic));
-    }
+  found->exists = false;
+  BF_TRY(pad_alike(review, array, &least, found, diagnostic));
+  BF_TRY(pad_by_cases(review, array, &least, found, diagnostic));
   found->exists = found->exists && found->conflicts < array->suggestions.conflicts;
   return BF_OK;
+}
+
+/* An XOR for the kernels only that have the array in this shape, of several flat ones. */
+static int suggest_for_shape(const bf_review *review, const bf_review_array *array,
+                             bf_suggestions *found, bf_diagnostic *diagnostic) {
+  BF_TRY(suggest_together(review, array, found, diagnostic));
+  bf_suggestion *swizzle = &found->of[BF_SUGGEST_SWIZZLE];
+  bf_index_map *map = &swizzle->map;
+  found->of[BF_SUGGEST_PADDING].exists = false;
+  for (size_t i = 0; i < review->arrays && map->terms; i++)
+    if (review->array[i].declared == array->declared &&
+        review->array[i].shared.bytes != array->shared.bytes) {
+      map->only_of = array->shared.name;
+      map->only_bytes = array->shared.bytes;
+      swizzle->exists =
+          swizzle->exists && array->shared.dimensions <= 2 && !array->declared->is_open;
+    }
+  swizzle->instructions = bf_index_instructions(map, &array->shared);
+  swizzle->is_direct = bf_index_is_direct(map, &array->shared);
+  return BF_OK;
+}
+
+/* The kind that costs least where arrays have several shapes. */
+static int better_kind(const bf_suggestions *found) {
+  const bf_suggestion *padding = &found->of[BF_SUGGEST_PADDING];
+  const bf_suggestion *swizzle = &found->of[BF_SUGGEST_SWIZZLE];
+  if (!padding->exists || !swizzle->exists)
+    return padding->exists ? BF_SUGGEST_PADDING : swizzle->exists ? BF_SUGGEST_SWIZZLE : -1;
+  double more = (double)found->accesses * swizzle->instructions;
+  return (double)padding->wavefronts <= bf_cost_in_wavefronts((double)swizzle->wavefronts, more)
+             ? BF_SUGGEST_PADDING
+             : BF_SUGGEST_SWIZZLE;
 }
 
 int bf_review_suggest_shared(const bf_review *review, const bf_review_array *array,
@@ -162,7 +312,9 @@ int bf_review_suggest_shared(const bf_review *review, const bf_review_array *arr
     return BF_OK;
   if (is_alike)
     return suggest_together(review, array, found, diagnostic);
-  return array->shared.dimensions > 1
-             ? pad_together(review, array, &found->of[BF_SUGGEST_PADDING], diagnostic)
-             : BF_OK;
+  BF_TRY(suggest_for_shape(review, array, found, diagnostic));
+  if (array->shared.dimensions > 1)
+    BF_TRY(pad_together(review, array, &found->of[BF_SUGGEST_PADDING], diagnostic));
+  found->best = better_kind(found);
+  return BF_OK;
 }

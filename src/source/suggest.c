@@ -34,18 +34,22 @@ const char *bf_suggestion_name(bf_suggestion_kind kind) {
 
 /* ---- Counting ---- */
 
-/* Sums over the first `most` accesses, moved by the map (NULL: as they are). */
+/* Sums over accesses, moved by the map (NULL: as they are): all, or where there are more than
+ * `most` one of every `step`, not always the same of them, and so many times. */
 static int count_moved(bf_counter *counter, const bf_workload *workload, const bf_index_map *map,
                        size_t most, uint64_t *wavefronts, uint64_t *conflicts,
                        bf_diagnostic *diagnostic) {
+  size_t size = bf_workload_size(workload), step = most < size ? (size + most - 1) / most : 1;
   *wavefronts = *conflicts = 0;
-  for (size_t i = 0; i < bf_workload_size(workload) && i < most; i++) {
-    const bf_access *access = bf_workload_get(workload, i);
+  for (size_t first = 0; first < size; first += step) {
+    size_t length = size - first < step ? size - first : step;
+    const bf_access *access =
+        bf_workload_get(workload, first + (first * UINT64_C(0x9E3779B97F4A7C15) >> 40) % length);
     bf_access moved = map ? bf_index_move(map, access) : *access;
     bf_count count = {0};
     BF_TRY(bf_counter_count(counter, &moved, &count, diagnostic));
-    *wavefronts += access->count * bf_count_wavefronts(&count);
-    *conflicts += access->count * count.conflicts;
+    *wavefronts += access->count * length * bf_count_wavefronts(&count);
+    *conflicts += access->count * length * count.conflicts;
   }
   return BF_OK;
 }
@@ -154,7 +158,7 @@ static bool keeps_merging(const searching *s, const bf_index_map *map) {
          pitch_bytes % s->merged_bytes == 0;
 }
 
-/* Counts a suggestion with at most that many accesses. */
+/* Counts a suggestion with about that many accesses at most. */
 static int count_suggestion(const searching *s, size_t most, bf_suggestion *suggestion) {
   const bf_workload *workload = suggestion->keeps_merging ? s->array->merged : s->array->workload;
   return count_moved(s->counter, workload, &suggestion->map, most, &suggestion->wavefronts,

@@ -8,7 +8,15 @@
 #include "hash/hash.h"
 #include "memory/memory.h"
 
-enum { BF_INDEX_MOST_TERMS = 8, BF_INDEX_MOST_DIMENSIONS = 8 };
+enum { BF_INDEX_MOST_TERMS = 8, BF_INDEX_MOST_DIMENSIONS = 8, BF_INDEX_MOST_CASES = 8 };
+
+/* How much a dimension grows where it and an element have that size: of a declaration that
+ * instances of a template share. */
+typedef struct bf_pad_case {
+  uint64_t dimension;
+  unsigned element_bytes;
+  uint64_t by;
+} bf_pad_case;
 
 /* Element index e goes to e ^ ((e >> shift) & mask) ^ ..., all shifts above 0, or to
  * e + e / row_elements * pad_elements, or elements grow. */
@@ -21,6 +29,10 @@ typedef struct bf_index_map {
   unsigned element_pad_bytes; /* that an element itself grows by */
   unsigned padded_dimension;  /* which one grows, from 0; of arrays of several dimensions */
   uint64_t padded_by;         /* elements of that dimension */
+  unsigned cases;             /* 0: in all instances by the same; others grow by nothing */
+  bf_pad_case pad_case[BF_INDEX_MOST_CASES];
+  const char *only_of; /* NULL, or the array of which only instances of that size are changed */
+  uint64_t only_bytes;
 } bf_index_map;
 
 /* Where the byte at offset from the start of the array goes. */
@@ -106,6 +118,13 @@ void bf_index_write_element(const bf_index_map *map, const bf_shared_array *arra
                             bf_text *text);
 /* #define macro(i) ..., without a line feed. */
 void bf_index_write_macro(const bf_index_map *map, const char *macro, bf_text *text);
+/* The same as a function, for subscripts that must be computed once: a lambda inside a function, or
+ * a template outside. */
+void bf_index_write_function(const bf_index_map *map, const char *name, bool is_inside,
+                             bf_text *text);
+/* The element whose flat index a macro or function computes; each subscript stands there once. */
+void bf_index_write_called(const bf_index_map *map, const bf_shared_array *array, const char *macro,
+                           const char *const *operand, const char *const *plain, bf_text *text);
 /* The layout in words of namespace cute, or the swizzle alone where dimensions are not known; the
  * map has one term whose mask is one run of bits. */
 void bf_index_write_cute(const bf_index_map *map, const bf_shared_array *array, bf_text *text);

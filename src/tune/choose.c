@@ -34,6 +34,7 @@ typedef struct subject {
   bf_work_version original;
   bf_forecast forecast[BF_MOST_LIKELY]; /* of the shapes that it can have */
   unsigned forecasts;
+  bool is_doubtful; /* addresses depend on what the analysis does not know, in some shape */
   bool is_compared; /* with its candidate of the last run: */
   bf_comparison comparison;
 } subject;
@@ -83,6 +84,7 @@ static int look_at(choosing *c, subject *s, const bf_likely *list, bool *goes_on
     BF_TRY(bf_forecast_make(c->plans->module, bf_plan_examined(c->plans, s->plan), &s->original,
                             c->options, list->block[i], &c->counters, f, diagnostic));
     if (f->reason[0]) {
+      s->is_doubtful |= f->is_beyond;
       if (!reason[0])
         snprintf(reason, sizeof reason, "%s", f->reason);
       bf_forecast_free(f);
@@ -90,6 +92,7 @@ static int look_at(choosing *c, subject *s, const bf_likely *list, bool *goes_on
     }
     const bf_work *work = &f->before[BF_FORECAST_TRIPS - 1];
     bool has_conflicts = work->conflicts > least_conflicts * work->wavefronts;
+    s->is_doubtful |= f->before[0].unknown > least_conflicts * f->before[0].wavefronts;
     name_shape(f->block, shape);
     if (!has_conflicts)
       snprintf(s->plan->reason, sizeof s->plan->reason,
@@ -162,7 +165,47 @@ static int propose(choosing *c, subject *s, bf_diagnostic *diagnostic) {
   return error;
 }
 
-/* Takes a kernel in, if it has conflicts. */
+/* ---- Guessing ---- */
+
+/* The bytes of the widest access, as ptxas merges them. */
+static unsigned widest_of(const subject *s, unsigned granule_bytes) {
+  for (uint32_t i = 0; i < s->original.merges->instructions; i++)
+    if (s->original.merges->instruction[i].width_bytes > granule_bytes)
+      granule_bytes = s->original.merges->instruction[i].width_bytes;
+  return granule_bytes;
+}
+
+/* Gives a kernel whose addresses are not known a candidate for whoever measures it: the hash that
+ * keeps its widest accesses together and serves the strides that are powers of two. */
+static int guess(const choosing *c, subject *s, bf_diagnostic *diagnostic) {
+  static const char *const hashes[] = {"xor:0,5,31", "xor:0,4,30", "xor:0,3,28"};
+  bf_geometry geometry = bf_machine_geometry(c->options->machine);
+  bf_proposal *proposal = &s->plan->proposal;
+  unsigned granule_bytes = widest_of(s, bf_plan_examined(c->plans, s->plan)->granule_bytes);
+  unsigned wide = granule_bytes <= 4 ? 0 : granule_bytes <= 8 ? 1 : 2;
+  if (!c->options->is_measured || !s->is_doubtful || proposal->candidates || granule_bytes > 16)
+    return BF_OK;
+  BF_TRY(bf_hash_parse(hashes[wide], &geometry, &proposal->candidate[0].hash, diagnostic));
+  proposal->candidate[0].granule_bytes = 4u << wide;
+  proposal->candidates = 1;
+  return BF_OK;
+}
+
+/* Gives a kernel without a hash the best of what was tried, or else what was guessed, where a
+ * prediction has nothing to go by. */
+static void take_guess(const choosing *c, const subject *s) {
+  bf_plan *plan = s->plan;
+  bool is_worth;
+  int best = bf_judge_choose(plan->tried, plan->was_tried, BF_PLAN_CANDIDATES, &is_worth);
+  if (!c->options->is_measured || !s->is_doubtful || bf_plan_has_hash(c->plans, plan))
+    return;
+  if (!bf_plan_take(c->plans, plan, best < 0 ? 0 : (unsigned)best))
+    return;
+  plan->has_comparison = best >= 0;
+  plan->comparison = plan->tried[best < 0 ? 0 : best];
+}
+
+/* Takes a kernel in, if it has conflicts or may have some. */
 static int add_subject(choosing *c, bf_plan *plan, bf_diagnostic *diagnostic) {
   const bf_ptx_function *kernel = bf_ptx_find(c->plans->module, plan->name);
   if (!bf_plan_is_open(c->plans, plan) || bf_plan_has_hash(c->plans, plan) || !kernel)
@@ -177,7 +220,9 @@ static int add_subject(choosing *c, bf_plan *plan, bf_diagnostic *diagnostic) {
     error = propose(c, s, diagnostic);
   if (!error && goes_on)
     error = bf_padding_propose(c->plans, s->plan, s->forecast, s->forecasts, diagnostic);
-  if (!error && !goes_on) {
+  if (!error)
+    error = guess(c, s, diagnostic);
+  if (!error && !goes_on && !plan->proposal.candidates) {
     free_subject(s);
     *s = (subject){0};
     c->subjects--;
@@ -358,6 +403,7 @@ int bf_predict_choose(bf_plans *plans, const bf_predict_options *options,
     explain_untried(&c.subject[i]);
     prefer_hash(&c, &c.subject[i]);
     take_doubtful(&c, &c.subject[i]);
+    take_guess(&c, &c.subject[i]);
     free_subject(&c.subject[i]);
   }
   bf_work_counters_free(&c.counters);

@@ -24,6 +24,7 @@ static void explain_unknown(bf_forecast *f) {
              "it calls functions that access shared memory, which are not predicted");
   else if (!sites)
     snprintf(f->reason, sizeof f->reason, "blocks of this shape do not access shared memory");
+  f->is_beyond = f->reason[0] && sites;
 }
 
 /* Whether an access lies inside what the kernel has: a block of another shape than it is written

@@ -32,6 +32,7 @@ typedef struct bf_forecast {
   bool decides_by_launch; /* small launches do not matter for unknown ones */
   bf_work before[BF_FORECAST_TRIPS];
   char reason[240]; /* why nothing is known, or empty */
+  bool is_beyond;   /* the kernel does more than the analysis follows, whatever its blocks are */
 } bf_forecast;
 
 /* Analyses the kernel in blocks of a shape and counts what it does. That it cannot be known is no

@@ -63,7 +63,8 @@ typedef struct bf_predict_options {
    * of all. */
   bool decides_by_launch;
   /* With decides_by_launch: both versions are measured before one is taken for good, so that a hash
-   * is chosen that may win, not only one that is predicted to. */
+   * is chosen that may win, not only one that is predicted to, and where addresses are not known
+   * one of which nothing can be predicted. */
   bool is_measured;
   /* Longest search of a hash, of which there are a few for each kernel with conflicts. 0: none;
    * what is chosen does not depend on time then. */

@@ -178,12 +178,13 @@ static int take(const bf_costs_kernel *kernel, const bf_ladder *ladder, bf_remed
 
 /* Finds a remedy for a kernel whose accesses are all known. */
 static int find(const bf_machine *machine, bf_lock_hash lock_hash, const bf_costs_kernel *kernel,
-                bf_remedy *remedy, bf_diagnostic *diagnostic) {
+                double limit_seconds, bf_remedy *remedy, bf_diagnostic *diagnostic) {
   bf_ladder ladder;
   bf_workload *selected = NULL;
   bf_solve_options options = {.struct_bytes = sizeof options,
                               .method = BF_METHOD_EXACT,
-                              .time_limit_seconds = REMEDY_SECONDS};
+                              .time_limit_seconds =
+                                  limit_seconds > 0 ? limit_seconds : REMEDY_SECONDS};
   int error = select_accesses(machine, kernel, lock_hash, &selected, diagnostic);
   if (!error)
     error = bf_solve_ladder(machine, selected, &options, &ladder, diagnostic);
@@ -196,7 +197,8 @@ static int find(const bf_machine *machine, bf_lock_hash lock_hash, const bf_cost
 }
 
 int bf_remedy_find(const bf_machine *machine, const char *hash, bf_lock_hash lock_hash,
-                   const bf_costs_kernel *kernel, bf_remedy *remedy, bf_diagnostic *diagnostic) {
+                   const bf_costs_kernel *kernel, double limit_seconds, bf_remedy *remedy,
+                   bf_diagnostic *diagnostic) {
   *remedy = (bf_remedy){.before = kernel->conflicts};
   counted sum = {0};
   if (kernel->conflicts == 0)
@@ -207,5 +209,5 @@ int bf_remedy_find(const bf_machine *machine, const char *hash, bf_lock_hash loc
     BF_TRY(count(machine, hash, lock_hash, kernel->access, &sum, NULL, diagnostic));
   if (sum.accesses != kernel->accesses || sum.conflicts != kernel->conflicts)
     return refuse(remedy, "not searched: not all of its accesses are known");
-  return find(machine, lock_hash, kernel, remedy, diagnostic);
+  return find(machine, lock_hash, kernel, limit_seconds, remedy, diagnostic);
 }

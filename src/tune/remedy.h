@@ -13,8 +13,10 @@ typedef struct bf_remedy {
   uint64_t before, after; /* conflicts of the kernel, as it was run and with the hash instead */
 } bf_remedy;
 
-/* hash and lock_hash are those that the kernel was run with. */
+/* hash and lock_hash are those that the kernel was run with. The search ends after limit_seconds;
+ * 0: a quarter of a second. */
 int bf_remedy_find(const bf_machine *machine, const char *hash, bf_lock_hash lock_hash,
-                   const bf_costs_kernel *kernel, bf_remedy *remedy, bf_diagnostic *diagnostic);
+                   const bf_costs_kernel *kernel, double limit_seconds, bf_remedy *remedy,
+                   bf_diagnostic *diagnostic);
 
 #endif

@@ -51,7 +51,8 @@ typedef struct bf_work {
   double accesses;     /* to shared memory, as ptxas merges them */
   double wavefronts;
   double conflicts; /* of these, more than any placement of data would need */
-  double unknown;   /* accesses to shared memory whose addresses are not known */
+  double unknown;   /* accesses to shared memory whose addresses are not known, loops without an end
+                       gone through once */
   double barriers;  /* that the block waits at */
   double global_bytes;
   double issue_cycles, integer_cycles, other_cycles, shared_cycles; /* of its units, all of them */

@@ -163,6 +163,17 @@ static uint64_t field_ones(const bf_ptx_instruction *instruction, const uint64_t
   return in[1] >> at->bits & bf_gf2_low_bits((unsigned)size->bits);
 }
 
+/* bfi at a place that is a number: the lowest bits of the first number in place of some of the
+ * second. */
+static uint64_t insert_ones(const bf_ptx_instruction *instruction, const uint64_t in[4]) {
+  const bf_ptx_operand *at = &instruction->operand[3], *size = &instruction->operand[4];
+  if (instruction->operands != 5 || at->kind != BF_PTX_INTEGER || size->kind != BF_PTX_INTEGER ||
+      at->bits > 63 || size->bits > 63)
+    return anything;
+  uint64_t field = bf_gf2_low_bits((unsigned)size->bits) << at->bits;
+  return (in[1] << at->bits & field) | (in[2] & ~field);
+}
+
 /* Whether a value of the instruction's type may be negative. */
 static bool may_be_negative(const bf_ptx_instruction *instruction, uint64_t ones) {
   bf_ptx_type type = instruction->type[0];
@@ -228,6 +239,8 @@ static uint64_t arithmetic_ones(const bf_ptx_instruction *instruction, const uin
     return shift_ones(instruction, in);
   case BF_PTX_OP_BFE:
     return field_ones(instruction, in);
+  case BF_PTX_OP_BFI:
+    return insert_ones(instruction, in);
   case BF_PTX_OP_DIV:
   case BF_PTX_OP_REM:
     return divide_ones(instruction, in);

@@ -96,7 +96,7 @@ static unsigned check(const bf_corpus_benchmark *benchmark, const bf_machine *ma
   bf_remedy *remedy = calloc(first.costs.kernels + 1, sizeof *remedy);
   watched second = {.machine = machine, .first = &first.costs, .remedy = remedy};
   for (size_t i = 0; i < first.costs.kernels && !error && remedy; i++) {
-    error = bf_remedy_find(machine, "none", BF_LOCK_PLAIN, &first.costs.kernel[i], &remedy[i],
+    error = bf_remedy_find(machine, "none", BF_LOCK_PLAIN, &first.costs.kernel[i], 0, &remedy[i],
                            &diagnostic);
     *remedies += remedy[i].exists;
   }

@@ -61,6 +61,8 @@ INVOCATIONS = {
               ["examples/images/lines.png", "--device", "gpu"]],
     "machines": [[], ["hopper"], ["gtx580"]],
     "sim": [["--benchmark", "transpose16", "--gpu", "examples/small.gpu"],
+            ["--benchmark", "transpose32", "--scale", "4", "--gpu", "examples/small.gpu", "--sample", "auto"],
+            ["--benchmark", "transpose16", "--gpu", "h200", "--set", "sms=1"],
             ["kernels/transpose/transpose.ptx", "--launch", "examples/transpose.launch", "--gpu", "examples/small.gpu"],
             ["--benchmark", "transpose16", "--gpu", "examples/small.gpu", "--sweep", "sms=1", "--output", "{folder}/sweep"]],
     "tune": [["--hash", "fixed", PARTS + "/tuned", "tests/data/ptx/tile.sm_90.ptx", "_Z9transposeILi32EEvPfPKf*5"]],

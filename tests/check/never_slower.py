@@ -13,6 +13,7 @@ import tempfile
 sys.dont_write_bytecode = True
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 sys.path.insert(0, os.path.join(ROOT, "bench"))
+import learnt_table  # noqa: E402
 import never_slower  # noqa: E402
 import speed_table  # noqa: E402
 
@@ -118,7 +119,28 @@ def check_conflicts():
             expect(line.startswith("#") or "corpus/" + line.split()[0] in listed, f"not in conflicts.json: {line}")
 
 
+def check_modes():
+    """Modes are what they are called, also where there is only the library; and what learning changes is listed."""
+    with tempfile.TemporaryDirectory() as folder:
+        with open(os.path.join(folder, "libbankfold-inject.so"), "w", encoding="utf-8"):
+            build = never_slower.Build(folder, folder)
+        wanted = {"plain": set(), "run": {"LD_PRELOAD", "BANKFOLD_HASH"},
+                  "learn": {"LD_PRELOAD", "BANKFOLD_HASH", "BANKFOLD_LEARN"},
+                  "tune": {"LD_PRELOAD", "BANKFOLD_HASH", "BANKFOLD_HASHES"}}
+        for mode, names in wanted.items():
+            _, environment = build.command(["program"], mode, "hashes", False)
+            own = {name for name in environment if "CACHE" not in name and "STATE" not in name}
+            expect(own == names, f"{mode} sets {own}")
+    rows = [row("strangers/sorts", "k", [60e3], [50e3], 0.5), row("strangers/sorts", "l", [60e3], [60e3], 0.5)]
+    for one, ns in zip(rows, (30e3, 60e3)):
+        one["times_ns"]["learn"] = [ns]
+    with contextlib.redirect_stdout(io.StringIO()) as text:
+        learnt_table.print_table(rows)
+    expect("| k | 1.200 | 2.000 | ? |" in text.getvalue() and "| l |" not in text.getvalue(), text.getvalue())
+
+
 check_tables()
+check_modes()
 check_readers()
 check_saving()
 check_conflicts()

@@ -72,6 +72,28 @@ grep -qv $'\r$' crlf.cu && complain 'crlf: a line lost its end'
 [ $? = 1 ] || complain 'hidden: not found'
 grep -q 'results are different' hidden.out || complain 'hidden: not said'
 
+# Rows grow under a pointer that stays in its row, as the patched source shows; not under one that leaves it.
+cat >pointers.cu <<'END'
+extern "C" __global__ void __launch_bounds__(32) inside(float *out) {
+  __shared__ float rows[32][32];
+  float *own = &rows[threadIdx.x][0];
+  for (int i = 0; i < 32; i++)
+    own[i] = out[i];
+  __syncwarp();
+  out[threadIdx.x] = rows[threadIdx.x ^ 1][0];
+}
+extern "C" __global__ void __launch_bounds__(32) across(float *out) {
+  __shared__ float all[32][32];
+  float *own = &all[0][0];
+  own[threadIdx.x * 32] = out[threadIdx.x];
+  __syncwarp();
+  out[threadIdx.x] = all[threadIdx.x ^ 1][0];
+}
+END
+"$build/bankfold" suggest pointers.cu --patch pointers.diff >pointers.out || complain "pointers: status $?"
+grep -q '^+.*rows\[32\]\[33\]' pointers.diff || complain 'pointers: rows do not grow'
+grep -q '^+.*all' pointers.diff && complain 'pointers: a change that breaks a pointer'
+
 # A program, by what it prints and its exit status.
 if [ -e "$build/runtime/libcudart.so.13" ]; then
   nvcc -cudart shared -arch=sm_90 -lineinfo program.cu -o program || complain 'program: nvcc fails'

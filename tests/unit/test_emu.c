@@ -570,6 +570,71 @@ static void sets_agree(void **state) {
   }
 }
 
+/* Lane t of the first `lanes` reads a table, shared and local memory at where[t] bytes, writes
+ * there and reads again, and asks lane where[t] / 4 for its number. */
+static const char places_ptx[] =
+    ".version 7.8\n.target sm_90\n.address_size 64\n"
+    ".visible .entry places(.param .u64 where, .param .u64 out, .param .u32 lanes) {\n"
+    ".reg .u64 %w, %o, %a, %b, %l;\n.reg .u32 %t, %n, %i, %x, %y, %s;\n.reg .pred %p, %q;\n"
+    ".shared .align 8 .b8 row[1024];\n.local .align 8 .b8 own[1024];\n"
+    "ld.param.u64 %w, [where];\nld.param.u64 %o, [out];\nld.param.u32 %n, [lanes];\n"
+    "mov.u32 %t, %tid.x;\nmov.u64 %l, own;\nmov.u32 %i, 0;\n"
+    "fill:\nmul.lo.u32 %x, %i, %i;\nmov.u32 %s, row;\nmad.lo.u32 %s, %i, 4, %s;\n"
+    "st.shared.u32 [%s], %x;\nadd.u32 %x, %x, %t;\nmad.wide.u32 %a, %i, 4, %l;\n"
+    "st.local.u32 [%a], %x;\nadd.u32 %i, %i, 1;\nsetp.lt.u32 %q, %i, 256;\n@%q bra fill;\n"
+    "bar.sync 0;\nsetp.lt.u32 %p, %t, %n;\nmad.wide.u32 %a, %t, 4, %w;\nld.global.u32 %i, [%a];\n"
+    "mad.wide.u32 %o, %t, 24, %o;\nmov.u32 %s, row;\nadd.u32 %s, %s, %i;\ncvt.u64.u32 %b, %i;\n"
+    "mov.u32 %x, 7;\n@%p ld.shared.u32 %x, [%s];\nst.global.u32 [%o], %x;\n"
+    "add.u64 %a, %w, %b;\n@%p ld.global.u32 %x, [%a];\nst.global.u32 [%o+4], %x;\n"
+    "add.u64 %a, %l, %b;\n@%p ld.local.u32 %x, [%a];\nst.global.u32 [%o+8], %x;\n"
+    "mul.lo.u32 %y, %i, 5;\nbar.sync 0;\n@%p st.shared.u32 [%s], %y;\n@%p st.local.u32 [%a], %y;\n"
+    "bar.sync 0;\nld.shared.u32 %x, [%s];\nst.global.u32 [%o+12], %x;\n"
+    "ld.local.u32 %x, [%a];\nst.global.u32 [%o+16], %x;\n"
+    "shr.u32 %i, %i, 2;\nshfl.sync.idx.b32 %x, %t, %i, 31, -1;\nst.global.u32 [%o+20], %x;\n"
+    "ret;\n}\n";
+
+/* What lane t of places should have stored as its value k. */
+static uint32_t place_value(const uint32_t *where, unsigned lanes, unsigned t, unsigned k) {
+  uint32_t i = where[t] / 4, written = i * i;
+  for (unsigned other = 0; other < lanes; other++)
+    written = where[other] == where[t] ? where[t] * 5 : written;
+  uint32_t own = t < lanes ? where[t] * 5 : i * i + t;
+  uint32_t value[6] = {i * i, where[i], i * i + t, written, own, i & 31};
+  return k < 3 && t >= lanes ? 7 : value[k];
+}
+
+/* Rows of eight lanes, the same place for eight or all, some lanes only: what is moved at once is
+ * what would be moved lane by lane. */
+static void lanes_at_neighbouring_places(void **state) {
+  (void)state;
+  static const char *const sets[] = {"plain", "avx2", "avx512"};
+  static const unsigned lanes[] = {32, 31, 17, 1};
+  for (unsigned s = 0; s < 3; s++) {
+    if (!bf_emu_isa_find(sets[s]))
+      continue;
+    bed at;
+    bed_open_text(&at, "places.ptx", places_ptx, sizeof places_ptx - 1, sets[s]);
+    struct {
+      uint64_t where, out;
+      uint32_t lanes;
+    } parameters = {bed_alloc(&at, 1024, 0), bed_alloc(&at, 32 * 24, 0), 0};
+    uint32_t *where = (void *)(uintptr_t)parameters.where;
+    const uint32_t *out = (void *)(uintptr_t)parameters.out;
+    for (unsigned pattern = 0; pattern < 256; pattern++) { /* two bits for each eight lanes */
+      for (unsigned t = 0; t < 256; t++) {
+        unsigned kind = pattern >> t / 8 % 4 * 2 & 3, first = pattern * 7 % 128 + (kind & 1) * 64;
+        where[t] = 4 * (kind == 3 ? t * 37 % 256 : first + (kind == 2 ? 0 : t % 8));
+      }
+      parameters.lanes = lanes[pattern % 4];
+      bf_emu_launch launch = bed_launch(&at, "places", 1, 32, &parameters, sizeof parameters);
+      bed_run_well(&at, &launch);
+      for (unsigned i = 0; i < 32 * 6; i++)
+        assert_int_equal(out[i], place_value(where, parameters.lanes, i / 6, i % 6));
+    }
+    bed_close(&at);
+  }
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(ways_meet_again),
@@ -592,6 +657,7 @@ int main(void) {
       cmocka_unit_test(transpose_has_a_profile),
       cmocka_unit_test(merged_loads_are_aligned),
       cmocka_unit_test(sets_agree),
+      cmocka_unit_test(lanes_at_neighbouring_places),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

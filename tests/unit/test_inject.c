@@ -583,6 +583,26 @@ static void lessons_end(void **state) {
   }
 }
 
+/* Each version has one of every two turns; whatever repeats in a program, the third launch of five
+ * or what overlaps with another kernel's turns, gets both about as often. */
+static void turns_follow_no_pattern(void **state) {
+  (void)state;
+  enum { TURNS = 1 << 14 };
+  unsigned agree = 0;
+  for (unsigned i = 0; i < TURNS; i += 2)
+    assert_true(inject_learn_turn(5, i) != inject_learn_turn(5, i + 1));
+  for (unsigned period = 2; period <= 16; period++)
+    for (unsigned at = 0; at < period; at++) {
+      unsigned second = 0, all = 0;
+      for (unsigned i = at; i < TURNS; i += period, all++)
+        second += inject_learn_turn(5, i);
+      assert_true(second > all * 0.42 && second < all * 0.58);
+    }
+  for (unsigned i = 0; i + 1 < TURNS; i++)
+    agree += inject_learn_turn(5, i) == inject_learn_turn(6, i + 1);
+  assert_true(agree > TURNS * 0.45 && agree < TURNS * 0.55);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(digests_are_blake2b),
@@ -598,6 +618,7 @@ int main(void) {
       cmocka_unit_test(registers_are_limited),
       cmocka_unit_test(damaged_code_is_harmless),
       cmocka_unit_test(lessons_are_learnt),
+      cmocka_unit_test(turns_follow_no_pattern),
       cmocka_unit_test(lessons_end),
       cmocka_unit_test(children_can_take_the_lock),
   };

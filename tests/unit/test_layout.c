@@ -203,11 +203,12 @@ static const question thread_tiles[] = {
     {"16x64", "f16", {"stmatrix"}, {"ld:4@8x4*3", "ldmatrix.x2.trans"}, NULL, NULL},
     {"32x16", "f32", {"cp.async"}, {"ld:8@(l/8 + l%8*4, l/8*2)"}, NULL, NULL},
     {"64x32", "f16", {"ds_write_b128"}, {"ds_read_b128@16x4t"}, NULL, "cdna3"},
+    {"64x32", "f16", {"ds_write_b64"}, {"ds_read_b128@16x4t"}, NULL, "cdna4"},
 };
 
-/* Weighted wavefronts of the moves on plain rows, under a hash. */
+/* Weighted wavefronts of the moves on rows that are pitch_bytes apart, under a hash. */
 static uint64_t count_hashed(const bf_layouts *layouts, const bf_machine *machine,
-                             const char *hash_text) {
+                             unsigned pitch_bytes, const char *hash_text) {
   const bf_tile *tile = &layouts->tile;
   bf_geometry geometry = bf_machine_geometry(machine);
   bf_hash *hash = NULL;
@@ -224,7 +225,7 @@ static uint64_t count_hashed(const bf_layouts *layouts, const bf_machine *machin
       access.mask = 0;
       for (unsigned lane = 0; lane < move->lanes; lane++) {
         unsigned r = row + move->row[lane], c = column + move->column[lane];
-        access.address[lane] = (r * tile->columns + c) * tile->element->bytes;
+        access.address[lane] = r * pitch_bytes + c * tile->element->bytes;
         access.mask |= (uint64_t)1 << lane;
       }
       assert_int_equal(bf_memory_count(machine, hash, &access, &count, NULL), BF_OK);
@@ -249,15 +250,29 @@ static const bf_layout_found *find_named(const bf_layouts *layouts, const char *
   return NULL;
 }
 
-/* Every swizzle as a hash: each costs what its layout does, and none less than the best. */
+/* Every padding below a row of banks that keeps the widest access aligned is there, at its cost. */
+static void check_paddings(const bf_layouts *layouts, const bf_machine *machine, unsigned row) {
+  unsigned banks_bytes = machine->word_bytes << machine->bank_bits;
+  unsigned least = widest(layouts) > machine->word_bytes ? widest(layouts) : machine->word_bytes;
+  for (unsigned pad = least; pad < banks_bytes; pad += least) {
+    char name[32];
+    snprintf(name, sizeof name, "pad:%u", pad);
+    const bf_layout_found *found = find_named(layouts, name);
+    if (!found)
+      fail_msg("%s is missing", name);
+    assert_int_equal(count_hashed(layouts, machine, row + pad, "none"), found->choice.wavefronts);
+  }
+}
+
+/* Every swizzle as a hash: each costs what its layout does, and none less than the best; so do
+ * paddings. */
 static void every_swizzle_counts_as_its_hash(void **state) {
   (void)state;
   for (size_t t = 0; t < sizeof thread_tiles / sizeof *thread_tiles; t++) {
     bf_machine *machine;
     bf_layouts *layouts = must_find(&thread_tiles[t], &machine);
-    uint64_t bytes =
-        (uint64_t)layouts->tile.rows * layouts->tile.columns * layouts->tile.element->bytes;
-    unsigned tried = 0;
+    unsigned row = layouts->tile.columns * layouts->tile.element->bytes, tried = 0;
+    uint64_t bytes = (uint64_t)layouts->tile.rows * row;
     for (unsigned bits = 1; bits <= 5; bits++)
       for (unsigned base = (unsigned)__builtin_ctz(widest(layouts)); base < 12; base++)
         for (int shift = -10; shift <= 10; shift++) {
@@ -269,12 +284,13 @@ static void every_swizzle_counts_as_its_hash(void **state) {
           const bf_layout_found *found = find_named(layouts, name);
           if (!found)
             fail_msg("%s: %s is missing", thread_tiles[t].tile, name);
-          assert_int_equal(count_hashed(layouts, machine, name), found->choice.wavefronts);
+          assert_int_equal(count_hashed(layouts, machine, row, name), found->choice.wavefronts);
           tried++;
         }
     assert_true(tried > 10);
-    assert_int_equal(count_hashed(layouts, machine, "none"),
+    assert_int_equal(count_hashed(layouts, machine, row, "none"),
                      find_named(layouts, "none")->choice.wavefronts);
+    check_paddings(layouts, machine, row);
     for (size_t i = 1; i < layouts->count; i++)
       assert_true(layouts->found[i].choice.wavefronts >= layouts->found[0].choice.wavefronts);
     bf_layouts_free(layouts);

@@ -1,5 +1,6 @@
 /* Runs of reproductions: claims, tables, files. */
 #include "reproduce/frame/frame.h"
+#include "reproduce/h200/energy_fit.h"
 
 #include <setjmp.h>
 #include <stdlib.h>
@@ -272,12 +273,48 @@ static void test_list(void **state) {
   assert_non_null(strstr(bf_reproduce_ptx("genindex"), ".entry genindex"));
 }
 
+/* Energies that launches were made from are found again, and none is below 0. */
+static void test_energy_fit(void **state) {
+  (void)state;
+  static const double truth[H200_ENERGIES] = {100, 300, 0, 600, 1200, 400, 90, 1500};
+  enum { ROWS = 40 };
+  static h200_energy_row row[ROWS];
+  bf_sim_gpu gpu = {.dram_picojoules = 30}, fitted = {.dram_picojoules = 30};
+  uint32_t random = 1;
+  for (unsigned i = 0; i < H200_ENERGIES; i++)
+    *h200_energy_of(&gpu, i) = truth[i];
+  for (unsigned i = 0; i < ROWS; i++) {
+    bf_sim_result *own = &row[i].result;
+    uint64_t *counts[] = {&own->activity[BF_SIM_ACTIVITY_INT],
+                          &own->activity[BF_SIM_ACTIVITY_FLOAT],
+                          &own->activity[BF_SIM_ACTIVITY_SPECIAL],
+                          &own->activity[BF_SIM_ACTIVITY_MATRIX],
+                          &own->activity[BF_SIM_ACTIVITY_OTHER],
+                          &own->shared_wavefronts,
+                          &own->global_sectors,
+                          &own->dram_read_bytes};
+    for (unsigned k = 0; k < sizeof counts / sizeof *counts; k++)
+      *counts[k] = (random = random * 1664525 + 1013904223) >> 12;
+    own->seconds = 1e-5 * (1 + i % 7);
+    bf_sim_energy energy;
+    assert_true(bf_sim_energy_find(&gpu, own, &energy));
+    row[i].joules = energy.total;
+    row[i].is_fitted = true;
+  }
+  assert_false(h200_energy_fit(row, 10, &fitted));
+  assert_true(h200_energy_fit(row, ROWS, &fitted));
+  for (unsigned i = 0; i < H200_ENERGIES; i++) {
+    double found = *h200_energy_of(&fitted, i);
+    assert_true(found >= 0 && found - truth[i] < 0.5 && truth[i] - found < 0.5);
+  }
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_verdicts),       cmocka_unit_test(test_files),
       cmocka_unit_test(test_quick_and_json), cmocka_unit_test(test_stopped),
       cmocka_unit_test(test_no_folder),      cmocka_unit_test(test_list),
-      cmocka_unit_test(test_parallel),
+      cmocka_unit_test(test_parallel),       cmocka_unit_test(test_energy_fit),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

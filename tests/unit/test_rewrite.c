@@ -539,6 +539,9 @@ static void dynamic_memory(void **state) {
 
 /* ---- Cheap code ---- */
 
+/* An access that not all threads come to. */
+#define BRANCH(label) "@%p bra " label ";\nld.shared.u32 %r1, [%r0];\n" label ":\n"
+
 /* What accesses of a base cost: lines of code and instructions added. */
 static void costs(void **state) {
   (void)state;
@@ -615,6 +618,9 @@ static void costs(void **state) {
        "ld.shared.u32 %r1, [%r0+2176];\nld.shared.u32 %r1, [%r0+128];\n@%p bra other;\n"
        "ld.shared.u32 %r1, [%r0+132];\nld.shared.u32 %r1, [%r0+2180];\nother:\n",
        4 + 1 + 4 + 1},
+      {"what many branches need is computed before they part", "fixed",
+       BRANCH("a") BRANCH("b") BRANCH("c") BRANCH("d"), 3},
+      {"what some need is not", "fixed", BRANCH("a") BRANCH("b") BRANCH("c"), 3 + 3 + 3},
       {"not when the base changes in between", "fixed",
        "ld.shared.u32 %r1, [%r0];\nadd.u32 %r0, %r0, 4;\nld.shared.u32 %r1, [%r0+2048];\n", 3 + 4},
       {"remainders that are taken away leave zeros", "fixed",
@@ -623,6 +629,10 @@ static void costs(void **state) {
        3 + 1},
       {"twice an index less its lowest bits has a 0", "fixed",
        "shl.b32 %r2, %r0, 1;\nand.b32 %r3, %r0, 3;\nsub.u32 %r4, %r2, %r3;\nshl.b32 %r5, %r4, 2;\n"
+       "ld.shared.u32 %r1, [%r5];\nld.shared.u32 %r1, [%r5+16];\n",
+       3 + 1},
+      {"bits that are put in leave zeros beside them", "fixed",
+       "and.b32 %r2, %r0, 1;\nbfi.b32 %r3, %r0, %r2, 3, 29;\nshl.b32 %r5, %r3, 2;\n"
        "ld.shared.u32 %r1, [%r5];\nld.shared.u32 %r1, [%r5+16];\n",
        3 + 1},
       {"where the index is one", "fixed",

@@ -106,7 +106,7 @@ static void builtin_gpus_are_sorted_and_load(void **state) {
     assert_non_null(gpu->machine);
     bf_sim_gpu_free(gpu);
   }
-  assert_int_equal(count, 18);
+  assert_int_equal(count, 19);
 }
 
 /* `bankfold machines NAME` looks for both. */

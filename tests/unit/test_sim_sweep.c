@@ -426,6 +426,28 @@ typedef struct progress_told {
   bf_sim_sweep_count last;
 } progress_told;
 
+static double work_of(void *context, uint64_t point) {
+  (void)context;
+  return (double)(point * 7 % 5);
+}
+
+/* The longest points are run first, of equals those with lower numbers; the file is the same. */
+static void test_longest_first(void **state) {
+  (void)state;
+  fixture own;
+  bf_text expected = {0}, log = {0};
+  begin(&own, "a=1..10", false);
+  reference_of(&own, &expected);
+  own.run.work = work_of;
+  finish(&own);
+  assert_file_equals(own.path, &expected);
+  read_whole(own.log, &log);
+  assert_string_equal(log.data, "2\n7\n4\n9\n1\n6\n3\n8\n0\n5\n");
+  bf_text_free(&log);
+  bf_text_free(&expected);
+  end(&own);
+}
+
 static void note_progress(void *context, const bf_sim_sweep_count *count, uint64_t before) {
   progress_told *told = context;
   assert_int_equal(before, 0);
@@ -717,8 +739,8 @@ int main(void) {
       cmocka_unit_test(test_progress),    cmocka_unit_test(test_link),
       cmocka_unit_test(test_stop),        cmocka_unit_test(test_changed),
       cmocka_unit_test(test_processes),   cmocka_unit_test(test_kills),
-      cmocka_unit_test(test_two_files),   cmocka_unit_test(test_takes_over),
-      cmocka_unit_test(test_no_room),
+      cmocka_unit_test(test_two_files),   cmocka_unit_test(test_longest_first),
+      cmocka_unit_test(test_takes_over),  cmocka_unit_test(test_no_room),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

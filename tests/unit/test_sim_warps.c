@@ -201,6 +201,7 @@ static void occupancy(void **state) {
       {"shared_bytes_per_sm=49152 blocks_per_sm=64", 32, 3, "shared memory"},
       {"shared_bytes_per_sm=49151 blocks_per_sm=64", 32, 2, "shared memory"},
       {"shared_bytes_per_sm=49152 shared_granule=3072", 32, 2, "shared memory"},
+      {"shared_bytes_per_sm=49152 shared_block_bytes=16 blocks_per_sm=64", 32, 2, "shared memory"},
       /* A granule of registers for each warp. */
       {"registers_per_thread=16 registers_per_sm=2048 register_granule=512", 64, 2, "registers"},
       {"registers_per_thread=16 registers_per_sm=2048 register_granule=1024", 64, 1, "registers"},
@@ -400,6 +401,44 @@ static void ordered_by_cycles_then_numbers(void **state) {
   sim_bed_close(&own);
 }
 
+/* Cycles of a load that waits for the one before it: of 48 and of 16 in a row. */
+static double chain_cycles(const char *gpu, const char *load) {
+  static sim_bed own;
+  uint64_t cycles[2];
+  for (unsigned i = 0; i < 2; i++) {
+    bf_text lines = {0}, text = {0};
+    bf_text_puts(&lines, "mov.u64 %d1, %d0;\nmov.u32 %r1, words;\nst.shared.u32 [%r1], %r1;\n");
+    for (unsigned k = 0; k < (i ? 48U : 16U); k++)
+      bf_text_puts(&lines, load);
+    bf_text_puts(&lines, "st.global.u64 [%d1+8], %d1;\nst.global.u32 [%d0+16], %r1;\nret;");
+    sim_bed_kernel(&text, lines.data);
+    sim_bed_open(&own, text.data, gpu, "");
+    memcpy((void *)(uintptr_t)own.memory, &own.memory, sizeof own.memory);
+    cycles[i] = sim_bed_run(&own, "made", 1, 1).cycles;
+    sim_bed_close(&own);
+    bf_text_free(&lines);
+    bf_text_free(&text);
+  }
+  return (double)(cycles[1] - cycles[0]) / 32;
+}
+
+/* What was published of a GPU's latencies is what chains of loads take. */
+static void latencies_are_those_published(void **state) {
+  (void)state;
+  static const struct {
+    const char *gpu, *load;
+    double cycles;
+  } rows[] = {{"v100", "ld.shared.u32 %r1, [%r1];\n", 19},
+              {"v100", "ld.global.u64 %d1, [%d1];\n", 28},
+              {"v100", "ld.global.cg.u64 %d1, [%d1];\n", 193},
+              {"h200", "ld.global.u64 %d1, [%d1];\n", 40}};
+  for (unsigned i = 0; i < sizeof rows / sizeof *rows; i++) {
+    double found = chain_cycles(rows[i].gpu, rows[i].load);
+    if (found < rows[i].cycles - 2 || found > rows[i].cycles + 2)
+      fail_msg("%s, %s%g", rows[i].gpu, rows[i].load, found);
+  }
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(schedulers_choose),
@@ -417,6 +456,7 @@ int main(void) {
       cmocka_unit_test(launching_is_no_stall),
       cmocka_unit_test(lookahead),
       cmocka_unit_test(ordered_by_cycles_then_numbers),
+      cmocka_unit_test(latencies_are_those_published),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -5,7 +5,9 @@
 
 #include <cmocka.h>
 
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "memory/site_sums.h"
 
@@ -103,6 +105,19 @@ static void sums_are_those_of_single_counts(void **state) {
   bf_text_free(&text);
 }
 
+static void assert_same_sums(bf_site_sums *one, bf_site_sums *other) {
+  size_t rows, other_rows;
+  const bf_site_sum *row = bf_site_sums_rows(one, &rows);
+  const bf_site_sum *same = bf_site_sums_rows(other, &other_rows);
+  assert_int_equal(rows, other_rows);
+  for (size_t i = 0; i < rows; i++) {
+    assert_string_equal(row[i].key, same[i].key);
+    assert_memory_equal(&row[i].sum, &same[i].sum, sizeof row[i].sum);
+    assert_int_equal(row[i].worst_line, same[i].worst_line);
+    assert_string_equal(row[i].worst, same[i].worst);
+  }
+}
+
 static void any_number_of_threads_gives_the_same(void **state) {
   (void)state;
   bf_machine *machine;
@@ -111,21 +126,103 @@ static void any_number_of_threads_gives_the_same(void **state) {
   assert_int_equal(bf_machine_load("hopper", NULL, &machine, NULL), BF_OK);
   bf_site_sums *one, *more;
   sum_text(&text, machine, NULL, 1, &one);
-  size_t rows, other_rows;
-  const bf_site_sum *row = bf_site_sums_rows(one, &rows);
   for (unsigned threads = 2; threads < 5; threads++) {
     sum_text(&text, machine, NULL, threads, &more);
-    const bf_site_sum *other = bf_site_sums_rows(more, &other_rows);
-    assert_int_equal(rows, other_rows);
-    for (size_t i = 0; i < rows; i++) {
-      assert_string_equal(row[i].key, other[i].key);
-      assert_memory_equal(&row[i].sum, &other[i].sum, sizeof row[i].sum);
-      assert_int_equal(row[i].worst_line, other[i].worst_line);
-      assert_string_equal(row[i].worst, other[i].worst);
-    }
+    assert_same_sums(one, more);
     bf_site_sums_free(more);
   }
   bf_site_sums_free(one);
+  bf_machine_free(machine);
+  bf_text_free(&text);
+}
+
+/* Accesses of few shapes and sites, at many places. */
+static void write_repeats(bf_text *text, unsigned lines) {
+  uint64_t random = 5;
+  for (unsigned i = 0; i < lines; i++) {
+    unsigned width = 1u << draw(&random) % 4;
+    bf_text_addf(text, "%s %u %s stride:%u+%u", draw(&random) % 5 ? "ld" : "st", width,
+                 draw(&random) % 3 ? "ffffffff" : "ff0", draw(&random) % 6, draw(&random) % 40);
+    if (draw(&random) % 8 == 0)
+      bf_text_addf(text, " x%u", draw(&random) % 5 + 1);
+    if (draw(&random) % 6 == 0)
+      bf_text_addf(text, " @k.cu:%u", draw(&random) % 3);
+    bf_text_puts(text, "\n");
+  }
+}
+
+/* The same accesses packed, in a file that the caller removes. */
+static bf_trace *open_packed(const bf_text *text, const bf_machine *machine, char *path) {
+  bf_trace_limits limits = bf_machine_limits(machine);
+  bf_trace *trace = open_text(text, machine), *packed;
+  bf_trace_writer *writer;
+  bf_access access;
+  close(mkstemp(strcpy(path, "packed_XXXXXX")));
+  assert_int_equal(bf_trace_writer_open(path, true, &writer, NULL), BF_OK);
+  while (bf_trace_next(trace, &access, NULL) == 1)
+    assert_int_equal(bf_trace_writer_add(writer, &access, NULL), BF_OK);
+  assert_int_equal(bf_trace_writer_commit(writer, NULL), BF_OK);
+  bf_trace_writer_close(writer);
+  bf_trace_close(trace);
+  assert_int_equal(bf_trace_open(path, &limits, &packed, NULL), BF_OK);
+  return packed;
+}
+
+/* Repeats in a packed trace, which are counted without being put together, count as in text. */
+static void repeats_count_as_in_text(void **state) {
+  (void)state;
+  bf_machine *machine;
+  bf_hash *hash;
+  bf_text text = {0};
+  char path[16];
+  write_repeats(&text, 30000);
+  assert_int_equal(bf_machine_load("hopper", NULL, &machine, NULL), BF_OK);
+  bf_geometry geometry = bf_machine_geometry(machine);
+  assert_int_equal(bf_hash_parse("xor:0,5,31", &geometry, &hash, NULL), BF_OK);
+  for (unsigned way = 0; way < 4; way++) {
+    const bf_hash *own = way % 2 ? hash : NULL;
+    bf_site_sums_reading reading = {.threads = 1 + way};
+    bf_site_sums *of_text, *of_packed;
+    sum_text(&text, machine, own, 1, &of_text);
+    bf_trace *packed = open_packed(&text, machine, path);
+    assert_int_equal(bf_site_sums_create(machine, own, BF_LOCK_PLAIN, &of_packed, NULL), BF_OK);
+    assert_int_equal(bf_site_sums_read(of_packed, packed, "m", &reading, NULL), BF_OK);
+    assert_same_sums(of_text, of_packed);
+    bf_site_sums_free(of_text);
+    bf_site_sums_free(of_packed);
+    bf_trace_close(packed);
+    unlink(path);
+  }
+  bf_hash_free(hash);
+  bf_machine_free(machine);
+  bf_text_free(&text);
+}
+
+/* The same for workloads. */
+static void repeats_are_in_workloads(void **state) {
+  (void)state;
+  bf_machine *machine;
+  bf_text text = {0};
+  char path[16];
+  bf_workload *of_text, *of_packed;
+  write_repeats(&text, 30000);
+  assert_int_equal(bf_machine_load("hopper", NULL, &machine, NULL), BF_OK);
+  bf_trace *plain = open_text(&text, machine), *packed = open_packed(&text, machine, path);
+  assert_int_equal(bf_workload_take(plain, "m", &of_text, NULL), BF_OK);
+  assert_int_equal(bf_workload_take(packed, "m", &of_packed, NULL), BF_OK);
+  assert_int_equal(bf_workload_size(of_text), bf_workload_size(of_packed));
+  for (size_t i = 0; i < bf_workload_size(of_text); i++) {
+    const bf_access *one = bf_workload_get(of_text, i), *other = bf_workload_get(of_packed, i);
+    assert_int_equal(one->op, other->op);
+    assert_int_equal(one->mask, other->mask);
+    assert_int_equal(one->count, other->count);
+    assert_memory_equal(one->address, other->address, sizeof one->address);
+  }
+  bf_workload_free(of_text);
+  bf_workload_free(of_packed);
+  bf_trace_close(plain);
+  bf_trace_close(packed);
+  unlink(path);
   bf_machine_free(machine);
   bf_text_free(&text);
 }
@@ -199,6 +296,8 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(sums_are_those_of_single_counts),
       cmocka_unit_test(any_number_of_threads_gives_the_same),
+      cmocka_unit_test(repeats_count_as_in_text),
+      cmocka_unit_test(repeats_are_in_workloads),
       cmocka_unit_test(what_only_the_whole_shows_is_refused),
       cmocka_unit_test(the_first_fault_is_told),
       cmocka_unit_test(progress_can_stop),

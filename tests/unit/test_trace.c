@@ -548,7 +548,7 @@ static void parts_hold_what_the_trace_holds(void **state) {
     const bf_access *read;
     size_t found = 0, parts = 0;
     assert_int_equal(bf_trace_open(path, &limits, &trace, NULL), BF_OK);
-    for (; bf_trace_cut(trace, part, NULL) == 1; parts++)
+    for (; bf_trace_cut(trace, part, NULL, NULL) == 1; parts++)
       for (; bf_trace_part_step(part, &read, NULL) == 1; found++) {
         assert_same_access(read, &accesses[found]);
         assert_int_equal(read->line, found + 1);
@@ -578,7 +578,7 @@ static void faults_in_parts_have_their_line(void **state) {
   assert_int_equal(
       bf_trace_open_memory("m", text.data, text.size, BF_TRACE_OWN, &limits, &trace, NULL), BF_OK);
   int result = 0;
-  while (result == 0 && bf_trace_cut(trace, part, &found) == 1)
+  while (result == 0 && bf_trace_cut(trace, part, NULL, &found) == 1)
     while ((result = bf_trace_part_step(part, &read, &found)) == 1)
       continue;
   assert_int_equal(result, BF_BAD_INPUT);

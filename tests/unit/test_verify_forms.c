@@ -257,6 +257,22 @@ static const form forms[] = {
      "bfe.u32 %r1, %r9, 3, 5;\nlop3.b32 %r2, %r1, 7, %r9, 0x80;\nmul.lo.s32 %r3, %r2, 4;\n"
      "st.shared.u32 [%r3], 1;\n" STORE("%r8"),
      NULL},
+    {"bits put into a register", "k=fixed",
+     "and.b32 %r1, %r9, 3;\nand.b32 %r2, %r8, 15;\nbfi.b32 %r3, %r2, %r1, 3, 4;\n"
+     "st.shared.u8 [%r3], 1;\n" STORE("%r8"),
+     NULL},
+    {"bits put in that the hash reads", "k=fixed",
+     "and.b32 %r1, %r9, 3;\nand.b32 %r2, %r8, 15;\nbfi.b32 %r3, %r2, %r1, 4, 4;\n"
+     "st.shared.u8 [%r3], 1;\n" STORE("%r8"),
+     "access to shared memory without the hash"},
+    {"bits put beside those that stay", "k=fixed",
+     "and.b32 %r1, %r9, 255;\nand.b32 %r2, %r8, 15;\nbfi.b32 %r3, %r2, %r1, 3, 4;\n"
+     "st.shared.u8 [%r3], 1;\n" STORE("%r8"),
+     "access to shared memory without the hash"},
+    {"bits put at a place that is not known", "k=fixed",
+     "and.b32 %r1, %r9, 3;\nand.b32 %r2, %r8, 15;\nbfi.b32 %r3, %r2, %r1, %r9, 4;\n"
+     "st.shared.u8 [%r3], 1;\n" STORE("%r8"),
+     "access to shared memory without the hash"},
     {"a byte from memory", "k=cute:1,4,4",
      "ld.global.u8 %r1, [memory];\nst.shared.u8 [%r1], 1;\n+mov.b32 %t, 0;\n", NULL},
     {"a byte with sign from memory", "k=cute:1,4,4",

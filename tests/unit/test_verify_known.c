@@ -44,6 +44,8 @@ static const char *const narrow_forms[] = {
     "div.u32 %%r%d, %%r%d, #",
     "bfe.u32 %%r%d, %%r%d, #, #",
     "bfe.s32 %%r%d, %%r%d, #, #",
+    "bfi.b32 %%r%d, %%r%d, %%r%d, #, #",
+    "bfi.b32 %%r%d, %%r%d, %%r%d, %%r%d, #",
     "cvt.u32.u8 %%r%d, %%r%d",
     "cvt.s32.s8 %%r%d, %%r%d",
     "cvt.u32.s16 %%r%d, %%r%d",
@@ -74,10 +76,15 @@ static const char *const widening_forms[] = {
 
 /* The same on wide registers. */
 static const char *const wide_forms[] = {
-    "add.s64 %%rd%d, %%rd%d, %%rd%d", "sub.s64 %%rd%d, %%rd%d, %%rd%d",
-    "xor.b64 %%rd%d, %%rd%d, %%rd%d", "mul.lo.s64 %%rd%d, %%rd%d, %%rd%d",
-    "shr.s64 %%rd%d, %%rd%d, #",      "shr.u64 %%rd%d, %%rd%d, #",
-    "shl.b64 %%rd%d, %%rd%d, #",      "and.b64 %%rd%d, %%rd%d, -#",
+    "add.s64 %%rd%d, %%rd%d, %%rd%d",
+    "sub.s64 %%rd%d, %%rd%d, %%rd%d",
+    "xor.b64 %%rd%d, %%rd%d, %%rd%d",
+    "mul.lo.s64 %%rd%d, %%rd%d, %%rd%d",
+    "shr.s64 %%rd%d, %%rd%d, #",
+    "shr.u64 %%rd%d, %%rd%d, #",
+    "shl.b64 %%rd%d, %%rd%d, #",
+    "and.b64 %%rd%d, %%rd%d, -#",
+    "bfi.b64 %%rd%d, %%rd%d, %%rd%d, #, #",
 };
 
 /* A random entry of a list. */

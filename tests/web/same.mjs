@@ -16,6 +16,8 @@ const small = workloads.filter((path) => /tile32|dct8|reduce|transpose16|example
 const bad = list('tests/golden', '.trace');
 const hashes = ['none', 'fixed', 'pad:32+1', 'xor:0,5,31', 'cute:3,4,3'];
 const transpose = ['kernels/transpose/transpose.ptx', '--launch', 'examples/transpose.launch'];
+// A search that ends by its time finds other things on a slower machine.
+const patient = ['--time-limit', '60'];
 const explains = [
   ['tile[threadIdx.x][threadIdx.y]', '--type', 'float[32][32]', '--block', '32x8'],
   ['a[tid / 4][tid % 4 * 8]', 'a[tid % 8][lane]', '--type', '__half[64][64]'],
@@ -50,7 +52,7 @@ const commands = [
   ...compressed().map((path) => ['check', path, '--json']),
   ...kernels.map((path) => ['analyze', path, '--block', '16x16', '--json']),
   ...kernels.map((path) => ['rewrite', path, '--block', '16x16', '--output', '-']),
-  ...launches.flatMap(([ptx, path]) => [['profile', ptx, '--launch', path, '--json'], ['sim', ptx, '--launch', path, '--json']]),
+  ...launches.flatMap(([ptx, path]) => [['profile', ptx, '--launch', path, ...patient, '--json'], ['sim', ptx, '--launch', path, '--json']]),
   ...workloads.flatMap((path) => hashes.map((hash) => ['check', path, '--hash', hash, '--json', '--accesses'])),
   ...workloads.map((path) => ['check', path, '--json']),
   ...bad.map((path) => ['check', path, '--json']),
@@ -60,7 +62,7 @@ const commands = [
   ...workloads.map((path) => ['solve', path, '--method', 'min-imbalance', '--json']),
   ...explains.flatMap((own) => [['explain', ...own, '--json'], ['explain', ...own, '--trace'], ['explain', ...own, '--draw']]),
   ['machines', '--json'], ['machines', 'h200', '--json'], ['report', 'examples/tile.trace', '--json'],
-  ...['none', 'fixed', 'pad:32+1'].map((hash) => ['profile', ...transpose, '--hash', hash, '--json']),
+  ...['none', 'fixed', 'pad:32+1'].map((hash) => ['profile', ...transpose, '--hash', hash, ...patient, '--json']),
   ['trace', ...transpose], ['analyze', transpose[0], '--block', '32x8', '--json'],
   ['rewrite', ...transpose, '--check', '--output', '-'], ['rewrite', transpose[0], '--block', '32x8', '--output', '-'],
   ['rewrite', transpose[0], '--block', '32x8', '--explain', '--json'], ['rewrite', transpose[0], '--hash', 'fixed', '--output', '-'],
@@ -68,7 +70,7 @@ const commands = [
   ...['none', 'fixed'].map((hash) => ['sim', ...transpose, '--hash', hash, '--json']),
   ['sim', 'examples/pipeline.ptx', '--launch', 'examples/pipeline.launch', '--gpu', 'examples/pipeline.gpu', '--diagram', '40'],
   ['suggest', transpose[0], '--source', 'kernels/transpose/transpose.cu', '--block', '32x8', '--json'],
-  ['profile', 'tests/golden/deadlock.ptx', '--launch', 'tests/golden/deadlock.launch', '--json'],
+  ['profile', 'tests/golden/deadlock.ptx', '--launch', 'tests/golden/deadlock.launch', ...patient, '--json'],
   ['ptx', transpose[0], '--json'], ['nonsense'], ['check'],
 ];
 

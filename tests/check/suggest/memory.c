@@ -21,7 +21,7 @@ static int patch_array(bf_patch *patch, const bf_source_array *declared) {
   suggestion.map.term[0] = (bf_hash_term){.shift = 5, .mask = 31};
   for (unsigned i = 0; i < shared.dimensions; i++)
     shared.dimension[i] = 32;
-  bf_patch_array array = {declared, &shared, &suggestion, "BF_TEST"};
+  bf_patch_array array = {declared, &shared, &suggestion, "BF_TEST", false, false};
   return bf_patch_add(patch, &array, problem, NULL);
 }
 

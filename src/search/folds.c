@@ -1,0 +1,428 @@
+/* Branch and bound over the null space of the hash, its last two vectors all at once (fold.h).
+ *
+ * Vectors are chosen by ascending lead, each 0 at the leads before it, so that every space is met
+ * once. Modulo those chosen, the coordinates that are left are renumbered: a vector that leads with
+ * coordinate q of those takes it away. As many coordinates must stay above q as vectors are still
+ * to come, so q is at most the number of bank bits, m, and never less than the q before. In a row
+ * search the coordinates 0..m-1 lead nothing: q is m. */
+#include "search/fold.h"
+#include "search/rounds.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { MAX_VECTORS = BF_FOLDS_MAX_DIMENSION, TASK_VECTORS = 2 };
+
+/* The words of one shape modulo the vectors chosen: codes of the points and how many words each
+ * holds. */
+typedef struct points {
+  uint16_t code[BF_PLANE_WORDS];
+  uint8_t words[BF_PLANE_WORDS];
+  uint8_t count, fullest; /* fullest is at least the shape's ideal */
+} points;
+
+/* The vectors chosen: q and the bits below it. */
+typedef struct chain {
+  unsigned length;
+  uint8_t q[MAX_VECTORS];
+  uint16_t low[MAX_VECTORS];
+} chain;
+
+/* Where a worker starts: the first vectors, what they cost, and how many spaces have them. */
+typedef struct task {
+  chain chain;
+  uint64_t bound;
+  double work;
+} task;
+
+struct bf_folds {
+  bf_exact *exact;
+  unsigned d, m, n;                      /* coordinates, bank bits, vectors of a null space */
+  uint8_t order[BF_FOLDS_MAX_DIMENSION]; /* coordinate i is number order[i] of the problem */
+  points *root;                          /* one per shape */
+  task *task;                            /* lowest bound first */
+  size_t tasks;
+  bf_rounds rounds;
+};
+
+typedef struct worker {
+  bf_folds *folds;
+  points *state[MAX_VECTORS]; /* state[depth][shape] */
+  uint64_t cost[MAX_VECTORS];
+  uint8_t *place; /* [2^d]: position + 1 of the point with that code, else 0 */
+  bf_fold *fold;
+  bf_points above[8], with[8]; /* vectors that lead above a coordinate; that have it */
+  chain chain;
+} worker;
+
+static uint64_t limit(const worker *w) { return bf_rounds_limit(&w->folds->rounds); }
+
+/* ---- Down to three vectors before the end: points as lists ---- */
+
+/* Coordinate q taken out of a code. */
+static unsigned without(unsigned code, unsigned q) {
+  unsigned low = (1u << q) - 1;
+  return (code & low) | (code >> 1 & ~low);
+}
+
+/* Adds words at a code to the points of a shape. */
+static void put(worker *w, points *to, unsigned code, unsigned words) {
+  unsigned at = w->place[code];
+  if (at == 0) {
+    at = w->place[code] = ++to->count;
+    to->code[at - 1] = (uint16_t)code;
+    to->words[at - 1] = 0;
+  }
+  to->words[at - 1] = (uint8_t)(to->words[at - 1] + words);
+  if (to->words[at - 1] > to->fullest)
+    to->fullest = to->words[at - 1];
+}
+
+static void forget_places(worker *w, const points *shape) {
+  for (unsigned i = 0; i < shape->count; i++)
+    w->place[shape->code[i]] = 0;
+}
+
+/* What more a shape costs with a fuller bank. */
+static uint64_t price(const bf_shape *shape, unsigned from, unsigned to) {
+  return shape->weight * (to - from) + shape->square * (bf_shape_pairs(to) - bf_shape_pairs(from));
+}
+
+/* state[depth + 1] = state[depth] modulo a vector. False where it costs too much. */
+static bool merge(worker *w, unsigned depth, unsigned q, unsigned low) {
+  const bf_problem *problem = w->folds->exact->problem;
+  w->cost[depth + 1] = w->cost[depth];
+  for (size_t s = 0; s < problem->count; s++) {
+    const points *from = &w->state[depth][s];
+    points *to = &w->state[depth + 1][s];
+    to->count = 0;
+    to->fullest = from->fullest;
+    for (unsigned i = 0; i < from->count; i++) {
+      unsigned code = from->code[i];
+      put(w, to, without(code >> q & 1 ? code ^ low : code, q), from->words[i]);
+    }
+    forget_places(w, to);
+    w->cost[depth + 1] += price(&problem->shape[s], from->fullest, to->fullest);
+    if (w->cost[depth + 1] >= limit(w))
+      return false;
+  }
+  w->chain.q[depth] = (uint8_t)q;
+  w->chain.low[depth] = (uint16_t)low;
+  w->chain.length = depth + 1;
+  return true;
+}
+
+/* ---- The last two vectors ---- */
+
+/* The functionals that vanish on the null space: one for each coordinate that is left. */
+static void functionals_of(const bf_folds *folds, const chain *all, uint32_t *functional) {
+  unsigned left[BF_FOLDS_MAX_DIMENSION], count = folds->d;
+  for (unsigned c = 0; c < count; c++)
+    left[c] = folds->order[c];
+  uint32_t vector[MAX_VECTORS], lead[MAX_VECTORS];
+  for (unsigned i = 0; i < all->length; i++) {
+    vector[i] = 0;
+    for (unsigned b = 0; b < all->q[i]; b++)
+      vector[i] |= (uint32_t)(all->low[i] >> b & 1) << left[b];
+    lead[i] = left[all->q[i]];
+    memmove(left + all->q[i], left + all->q[i] + 1, (--count - all->q[i]) * sizeof *left);
+  }
+  for (unsigned j = 0; j < count; j++) {
+    functional[j] = 1u << left[j];
+    for (unsigned i = 0; i < all->length; i++)
+      functional[j] |= (vector[i] >> left[j] & 1) << lead[i];
+  }
+}
+
+/* The hash whose null space is the chain and the plane of u and v: points of the folded node. */
+static void try_hash(worker *w, unsigned u, unsigned v) {
+  bf_exact *exact = w->folds->exact;
+  chain all = w->chain;
+  uint32_t functional[BF_MAX_FUNCTIONALS] = {0};
+  unsigned lead_u = 31 - (unsigned)__builtin_clz(u), lead_v = 31 - (unsigned)__builtin_clz(v);
+  all.q[all.length] = (uint8_t)lead_u;
+  all.low[all.length++] = (uint16_t)(u ^ 1u << lead_u);
+  all.q[all.length] = (uint8_t)(lead_v - 1);
+  all.low[all.length++] = (uint16_t)without(v ^ 1u << lead_v, lead_u);
+  functionals_of(w->folds, &all, functional);
+  uint64_t cost = exact->kernel->cost(&exact->planes, functional, exact->m);
+  if (cost < limit(w))
+    bf_exact_offer(exact, functional, cost);
+}
+
+/* `cost` in units of the factor, rounded up. */
+static uint64_t in_factors(const bf_fold *fold, uint64_t cost) {
+  return cost / fold->factor + (cost % fold->factor != 0);
+}
+
+/* All planes of vectors that lead from coordinate q on, over the node that is folded. `above` is
+ * what the node above it costs. */
+static void try_planes(worker *w, unsigned q, uint64_t above) {
+  const bf_folds *folds = w->folds;
+  bf_fold *fold = w->fold;
+  uint8_t found[BF_FOLD_POINTS];
+  for (unsigned lead = q; lead <= folds->m; lead++) {
+    bf_points others = fold->alive & w->above[lead] & ~w->with[lead];
+    bf_points first = fold->alive & w->with[lead] & ~w->above[lead];
+    for (unsigned h = 0; h < 2; h++)
+      for (uint64_t left = first[h]; left; left &= left - 1) {
+        unsigned u = 64 * h + (unsigned)__builtin_ctzll(left);
+        uint64_t most = limit(w), spent = above + fold->cost * fold->factor;
+        if (spent >= most)
+          return;
+        unsigned count = folds->exact->kernel->fold_planes(fold, u, &others,
+                                                           in_factors(fold, most - spent), found);
+        for (unsigned i = 0; i < count; i++)
+          try_hash(w, u, found[i]);
+      }
+  }
+}
+
+/* Points of state[depth] as sets, in halves by coordinate q (or all in the first one). */
+static void set_points(worker *w, unsigned depth, unsigned q, bool halves) {
+  for (size_t s = 0; s < w->fold->count; s++) {
+    const points *from = &w->state[depth][s];
+    bf_fold_shape *to = &w->fold->shape[s];
+    bf_fold_clear(to, from->fullest);
+    for (unsigned i = 0; i < from->count; i++) {
+      unsigned code = from->code[i];
+      bf_fold_add(to, halves && code >> q & 1, halves ? without(code, q) : code, from->words[i]);
+    }
+  }
+}
+
+/* Folds by every vector that leads with q, over the node of that depth, and tries all planes. */
+static void fold_all(worker *w, unsigned depth, unsigned q) {
+  const bf_folds *folds = w->folds;
+  bf_fold *fold = w->fold;
+  unsigned fixed = folds->exact->fixed;
+  uint64_t above = w->cost[depth];
+  set_points(w, depth, q, true);
+  w->chain.length = depth + 1;
+  w->chain.q[depth] = (uint8_t)q;
+  for (unsigned low = 0; low < 1u << q; low += 1u << fixed) {
+    uint64_t most = limit(w);
+    w->chain.low[depth] = (uint16_t)low;
+    if (above >= most)
+      return;
+    if (folds->exact->kernel->fold(fold, low, in_factors(fold, most - above)))
+      try_planes(w, q, above);
+  }
+}
+
+/* ---- Nodes ---- */
+
+/* The first coordinate that may lead next. */
+static unsigned first_q(const bf_folds *folds, const chain *chosen, unsigned depth) {
+  unsigned least = folds->exact->row ? folds->m : folds->exact->fixed;
+  return depth && chosen->q[depth - 1] > least ? chosen->q[depth - 1] : least;
+}
+
+static void explore(worker *w, unsigned depth) {
+  const bf_folds *folds = w->folds;
+  bool last = depth + 3 == folds->n;
+  for (unsigned q = first_q(folds, &w->chain, depth); q <= folds->m; q++) {
+    if (bf_rounds_halted(&folds->rounds))
+      return;
+    if (last) {
+      fold_all(w, depth, q);
+      continue;
+    }
+    for (unsigned low = 0; low < 1u << q; low += 1u << folds->exact->fixed)
+      if (merge(w, depth, q, low))
+        explore(w, depth + 1);
+  }
+}
+
+/* A space of two vectors: nothing is folded. */
+static void try_pairs(worker *w) {
+  set_points(w, 0, 0, false);
+  w->chain.length = 0;
+  uint64_t above = w->cost[0], most = limit(w);
+  if (above < most && w->folds->exact->kernel->fold(w->fold, 0, in_factors(w->fold, most - above)))
+    try_planes(w, first_q(w->folds, &w->chain, 0), above);
+}
+
+static void take(void *context, uint32_t number) {
+  worker *w = context;
+  const chain *start = &w->folds->task[number].chain;
+  if (w->folds->n == 2) {
+    try_pairs(w);
+    return;
+  }
+  for (unsigned i = 0; i < start->length; i++)
+    if (!merge(w, i, start->q[i], start->low[i]))
+      return;
+  explore(w, start->length);
+}
+
+/* ---- Workers ---- */
+
+static void free_worker(worker *w) {
+  if (!w)
+    return;
+  for (unsigned depth = 0; depth < MAX_VECTORS; depth++)
+    free(w->state[depth]);
+  free(w->place);
+  bf_fold_free(w->fold);
+  free(w);
+}
+
+static void set_masks(worker *w) {
+  const bf_folds *folds = w->folds;
+  bf_points none = {0}, all = ~none;
+  for (unsigned bit = 0; bit < 7; bit++)
+    w->with[bit] = bf_points_with_bit(bit);
+  for (unsigned bit = 7; bit-- > 0;)
+    w->above[bit] = bit == 6 ? none : w->above[bit + 1] | w->with[bit + 1];
+  for (unsigned bit = 0; bit < 7; bit++)
+    if (bit < folds->exact->fixed || bit > folds->m + 1)
+      all &= ~w->with[bit];
+  all[0] &= ~(uint64_t)1;
+  w->fold->allowed = all;
+}
+
+static worker *new_worker(bf_folds *folds) {
+  worker *w = aligned_alloc(64, (sizeof *w + 63) / 64 * 64);
+  if (!w)
+    return NULL;
+  memset(w, 0, sizeof *w);
+  size_t shapes = folds->exact->problem->count;
+  unsigned depths = folds->n > 3 ? folds->n - 2 : 1;
+  bool failed = !(w->place = calloc((size_t)1 << folds->d, 1));
+  failed |= !(w->fold = bf_fold_new(folds->exact->problem));
+  for (unsigned depth = 0; depth < depths; depth++)
+    failed |= !(w->state[depth] = malloc((shapes + 1) * sizeof(points)));
+  if (failed) {
+    free_worker(w);
+    return NULL;
+  }
+  w->folds = folds;
+  memcpy(w->state[0], folds->root, shapes * sizeof(points));
+  for (size_t s = 0; s < shapes; s++)
+    w->cost[0] += price(&folds->exact->problem->shape[s], folds->exact->problem->shape[s].ideal,
+                        folds->root[s].fullest);
+  set_masks(w);
+  return w;
+}
+
+void bf_folds_work(bf_folds *folds) {
+  worker *w = new_worker(folds);
+  if (!w) {
+    atomic_store(&folds->exact->out_of_memory, true);
+    return;
+  }
+  bf_rounds_work(&folds->rounds, take, w);
+  free_worker(w);
+}
+
+/* ---- Preparation ---- */
+
+/* Spaces below a node whose vectors lead from q on, `vectors` of them still to come. */
+static double spaces_below(const bf_folds *folds, unsigned q, unsigned vectors) {
+  double all = vectors == 0;
+  for (unsigned next = q; vectors && next <= folds->m; next++)
+    all += (double)(1u << (next - folds->exact->fixed)) * spaces_below(folds, next, vectors - 1);
+  return all;
+}
+
+/* Lists the first vectors, as tasks. */
+static void list_tasks(bf_folds *folds, worker *w, unsigned depth, unsigned length) {
+  if (depth == length) {
+    task *own = &folds->task[folds->tasks++];
+    own->chain = w->chain;
+    own->bound = w->cost[depth];
+    own->work = spaces_below(folds, first_q(folds, &w->chain, depth), folds->n - depth);
+    return;
+  }
+  for (unsigned q = first_q(folds, &w->chain, depth); q <= folds->m; q++)
+    for (unsigned low = 0; low < 1u << q; low += 1u << folds->exact->fixed) {
+      w->chain.length = depth;
+      if (merge(w, depth, q, low))
+        list_tasks(folds, w, depth + 1, length);
+    }
+}
+
+static unsigned code_of(const bf_folds *folds, uint32_t word) {
+  uint32_t own = bf_coordinates_of(&folds->exact->coordinates, word), code = 0;
+  for (unsigned i = 0; i < folds->d; i++)
+    code |= (own >> folds->order[i] & 1) << i;
+  return code;
+}
+
+static void fill_root(bf_folds *folds, worker *w) {
+  const bf_exact *exact = folds->exact;
+  for (size_t s = 0; s < exact->problem->count; s++) {
+    const bf_shape *shape = &exact->problem->shape[s];
+    points *to = &w->state[0][s];
+    *to = (points){.fullest = (uint8_t)shape->ideal};
+    for (unsigned i = 0; i < shape->words; i++)
+      put(w, to, code_of(folds, shape->word[i]), 1);
+    forget_places(w, to);
+    folds->root[s] = *to;
+    w->cost[0] += price(shape, shape->ideal, to->fullest);
+  }
+}
+
+static int compare_tasks(const void *a, const void *b) {
+  const task *x = a, *y = b;
+  if (x->bound != y->bound)
+    return x->bound < y->bound ? -1 : 1;
+  return memcmp(&x->chain, &y->chain, sizeof x->chain);
+}
+
+static int prepare(bf_folds *folds, bf_diagnostic *diagnostic) {
+  size_t shapes = folds->exact->problem->count, most = 4096;
+  folds->root = calloc(shapes + 1, sizeof *folds->root);
+  folds->task = calloc(most, sizeof *folds->task);
+  if (!folds->root || !folds->task)
+    return bf_no_memory(diagnostic);
+  BF_TRY(bf_rounds_start(&folds->rounds, folds->exact, most, diagnostic));
+  worker *w = new_worker(folds);
+  if (!w)
+    return bf_no_memory(diagnostic);
+  w->cost[0] = 0;
+  fill_root(folds, w);
+  unsigned before = folds->n > 3 ? folds->n - 3 : 0;
+  list_tasks(folds, w, 0, before < TASK_VECTORS ? before : TASK_VECTORS);
+  free_worker(w);
+  qsort(folds->task, folds->tasks, sizeof *folds->task, compare_tasks);
+  for (size_t i = 0; i < folds->tasks; i++)
+    bf_rounds_add(&folds->rounds, folds->task[i].bound, folds->task[i].work);
+  return BF_OK;
+}
+
+int bf_folds_prepare(bf_exact *exact, bf_folds **out, bf_diagnostic *diagnostic) {
+  *out = NULL;
+  unsigned d = exact->coordinates.dimension;
+  if (d < exact->m + 2 || d > BF_FOLDS_MAX_DIMENSION || !bf_fold_fits(exact->problem))
+    return BF_OK;
+  bf_folds *folds = calloc(1, sizeof *folds);
+  if (!folds)
+    return bf_no_memory(diagnostic);
+  folds->exact = exact;
+  folds->d = d;
+  folds->m = exact->m;
+  folds->n = d - exact->m;
+  unsigned kept = exact->row ? exact->m : exact->fixed;
+  for (unsigned i = 0; i < d; i++)
+    folds->order[i] = (uint8_t)(getenv("REVERSE") && i >= kept ? d - 1 - (i - kept) : i);
+  int error = prepare(folds, diagnostic);
+  if (error) {
+    bf_folds_free(folds);
+    return error;
+  }
+  *out = folds;
+  return BF_OK;
+}
+
+bf_rounds *bf_folds_rounds(bf_folds *folds) { return &folds->rounds; }
+
+void bf_folds_free(bf_folds *folds) {
+  if (!folds)
+    return;
+  bf_rounds_free(&folds->rounds);
+  free(folds->root);
+  free(folds->task);
+  free(folds);
+}
