@@ -40,6 +40,60 @@ static bool fail(bf_emu_warp *warp, const bf_emu_op *op, bf_emu_fault_kind kind,
   return bf_emu_fail(warp, op, kind, lane, "%s", text) != NULL;
 }
 
+/* ---- Telling where copies go ---- */
+
+/* Gives a job its ticket where somebody says when copies arrive. */
+static void set_ticket(bf_emu_warp *warp, bf_emu_job *job) {
+  bf_emu_worker *worker = warp->worker;
+  if (worker->flight->observer && worker->flight->observer->copied)
+    job->ticket = (uint64_t)worker->index << 32 | ++worker->tickets;
+}
+
+enum { PIECES = 64 };
+
+/* Pieces on their way to an observer; a copy of more of them is told of in several parts, of which
+ * the last has the ticket. */
+typedef struct telling {
+  bf_emu_warp *warp;
+  bf_emu_copy copy;
+  bf_emu_piece piece[PIECES];
+} telling;
+
+static void tell_part(telling *own, uint64_t ticket) {
+  const bf_emu_observer *observer = own->warp->worker->flight->observer;
+  own->copy.ticket = ticket;
+  own->copy.piece = own->piece;
+  observer->copied(observer->context, &own->copy);
+  own->copy.pieces = 0;
+}
+
+static void add_piece(void *context, uint64_t address, uint64_t bytes) {
+  telling *own = context;
+  if (own->copy.pieces == PIECES)
+    tell_part(own, 0);
+  own->piece[own->copy.pieces++] = (bf_emu_piece){address, bytes};
+}
+
+/* Tells the observer of a copy between global memory at address (of a tensor the box says where)
+ * and the blocks of ranks. */
+static void tell_way(bf_emu_warp *warp, const bf_emu_job *job, bf_emu_way way, uint32_t ranks,
+                     uint64_t address) {
+  const bf_emu_observer *observer = warp->worker->flight->observer;
+  if (!observer || !observer->copied)
+    return;
+  telling own = {.warp = warp,
+                 .copy = {.worker = warp->worker->index,
+                          .way = way,
+                          .is_tensor = job->is_tensor,
+                          .bytes = job->bytes,
+                          .ranks = ranks}};
+  if (job->is_tensor)
+    bf_emu_box_rows(&job->box, add_piece, &own);
+  else if (way != BF_EMU_WAY_SHARE)
+    add_piece(&own, address, job->bytes);
+  tell_part(&own, job->ticket ? job->ticket : UINT64_MAX);
+}
+
 /* ---- Ends of a job ---- */
 
 /* Global memory from address on; NULL: the launch has ended. */
@@ -52,8 +106,10 @@ static uint8_t *reach_global(bf_emu_warp *warp, const bf_emu_op *op, unsigned la
 
 /* Sends a job to the mbarrier of the lane: in the block that its destination is in, or, where it is
  * multicast, in every block of the mask, at the same offsets. Of pairs, mbarriers are in those
- * blocks whose rank is as odd as that of the block which the mbarrier is in. */
-static bool send(bf_emu_warp *warp, const bf_emu_op *op, unsigned lane, bf_emu_job *job) {
+ * blocks whose rank is as odd as that of the block which the mbarrier is in. from: its global
+ * memory. */
+static bool send(bf_emu_warp *warp, const bf_emu_op *op, unsigned lane, bf_emu_job *job,
+                 uint64_t from) {
   const bulk *what = op->detail;
   bf_emu_block *target, *owner;
   uint64_t offset, barrier;
@@ -82,6 +138,8 @@ static bool send(bf_emu_warp *warp, const bf_emu_op *op, unsigned lane, bf_emu_j
                          "multicast to the blocks of mask 0x%x in a cluster of %u", mask,
                          blocks) != NULL;
   }
+  uint32_t keepers = 0;
+  set_ticket(warp, job);
   for (unsigned rank = 0; rank < blocks; rank++) {
     if (!(mask >> rank & 1))
       continue;
@@ -97,10 +155,12 @@ static bool send(bf_emu_warp *warp, const bf_emu_op *op, unsigned lane, bf_emu_j
                          each->has_ended ? rank : told) != NULL;
     job->into = each;
     job->to = each->shared + offset;
+    keepers |= UINT32_C(1) << told;
     if (!bf_emu_job_signal(warp, op, keeper, job))
       return false;
     bf_proxy_copy_begins(warp, op, lane, each, offset, job->bytes, true);
   }
+  tell_way(warp, job, what->way == SHARE ? BF_EMU_WAY_SHARE : BF_EMU_WAY_LOAD, keepers, from);
   return true;
 }
 
@@ -167,17 +227,20 @@ static bool start_linear(bf_emu_warp *warp, const bf_emu_op *op, unsigned lane) 
     return false;
   if (what->is_masked)
     job.byte_mask = BF_LANES(const uint16_t, what->byte_mask)[lane] | UINT32_C(1) << 16;
-  if (what->way == PREFETCH)
+  if (what->way == PREFETCH) {
+    tell_way(warp, &job, BF_EMU_WAY_PREFETCH, 0, from);
     return true;
+  }
   tell_copy(warp, op, bytes, NULL);
   if (what->way != STORE)
-    return send(warp, op, lane, &job);
+    return send(warp, op, lane, &job, from);
   uint64_t to = address_of(warp, &what->to, lane);
   if (to % 16) {
     bf_emu_fail_access(warp, op, BF_PTX_SPACE_GLOBAL, lane, to, bytes, true, BF_EMU_MISALIGNED);
     return false;
   }
   job.to = bytes ? reach_global(warp, op, lane, to, bytes, true) : NULL;
+  tell_way(warp, &job, BF_EMU_WAY_STORE, 0, to);
   return (!bytes || job.to) && bf_emu_job_group(warp, op, &job);
 }
 
@@ -216,15 +279,18 @@ static bool start_tensor(bf_emu_warp *warp, const bf_emu_op *op, unsigned lane) 
   if (bf_emu_box_range(&job.box, &first, &end) &&
       !reach_global(warp, op, lane, first, end - first, job.box.is_store))
     return false;
-  if (what->way == PREFETCH)
+  if (what->way == PREFETCH) {
+    tell_way(warp, &job, BF_EMU_WAY_PREFETCH, 0, 0);
     return true;
+  }
   tell_copy(warp, op, job.bytes, &job.box.map);
   if (what->way != STORE)
-    return send(warp, op, lane, &job);
+    return send(warp, op, lane, &job, 0);
   uint64_t from = address_of(warp, &what->from, lane);
   job.from = bf_emu_cluster_reach(warp, op, lane, from, bf_emu_box_span(&job.box.map), 128, false,
                                   &block, &offset);
   job.box.shared = (uint32_t)offset;
+  tell_way(warp, &job, BF_EMU_WAY_STORE, 0, 0);
   return job.from && leave(warp, op, &job, block, offset, bf_emu_box_span(&job.box.map)) &&
          bf_emu_job_group(warp, op, &job);
 }
@@ -282,8 +348,10 @@ static const bf_emu_op *step_remote_store(bf_emu_warp *warp, const bf_emu_op *op
     job.into = target;
     job.into_offset = (uint32_t)offset;
     job.barrier = (uint32_t)barrier;
+    set_ticket(warp, &job);
     if (!bf_emu_job_signal(warp, op, owner, &job))
       return NULL;
+    tell_way(warp, &job, BF_EMU_WAY_SHARE, UINT32_C(1) << owner->rank, 0);
   }
   return op + 1;
 }

@@ -217,6 +217,30 @@ typedef struct bf_emu_event {
 } bf_emu_event;
 
 /* Called from several threads at once, never at once with the same worker. */
+/* A piece of global memory that a bulk or tensor copy touches. */
+typedef struct bf_emu_piece {
+  uint64_t address, bytes;
+} bf_emu_piece;
+
+typedef enum bf_emu_way {
+  BF_EMU_WAY_LOAD,     /* from global to shared memory */
+  BF_EMU_WAY_SHARE,    /* from shared to shared memory, st.async and red.async too */
+  BF_EMU_WAY_STORE,    /* from shared to global memory, reductions too */
+  BF_EMU_WAY_PREFETCH, /* to the second-level cache */
+} bf_emu_way;
+
+/* A bulk or tensor copy that a lane has asked for, or a part of it. */
+typedef struct bf_emu_copy {
+  unsigned worker;
+  bf_emu_way way;
+  bool is_tensor;
+  uint32_t bytes;
+  uint64_t ticket; /* for bf_emu_block_land, where it loads or shares; 0: more parts follow */
+  uint32_t ranks;  /* LOAD, SHARE: mask of the blocks of the cluster that it goes to */
+  const bf_emu_piece *piece;
+  unsigned pieces; /* SHARE: 0 */
+} bf_emu_copy;
+
 typedef struct bf_emu_observer {
   void (*access)(void *context, const bf_emu_event *event);
   void *context;
@@ -229,6 +253,9 @@ typedef struct bf_emu_observer {
    * of bulk and tensor copies; NULL: not. What they are stands in the event, which has no
    * addresses. */
   void (*operands)(void *context, const bf_emu_event *event);
+  /* Told of bulk and tensor copies and where in global memory they go; those with a ticket arrive
+   * when bf_emu_block_land says so. NULL: not, and they arrive when they are waited for. */
+  void (*copied)(void *context, const bf_emu_copy *copy);
 } bf_emu_observer;
 
 /* ---- Launches ---- */

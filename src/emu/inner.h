@@ -347,6 +347,7 @@ typedef struct bf_emu_worker {
   uint64_t changes;                 /* of mbarriers and of barriers of clusters */
   const void *segment;              /* of race.c, that was used last */
   struct bf_emu_matrices *matrices; /* of run_wgmma.c, that were read before, or NULL */
+  uint32_t tickets;                 /* that copies have had */
   /* Where accesses that are tolerated write to. */
   uint8_t sink[BF_EMU_LANES][BF_EMU_TOLERATED_BYTES];
 } bf_emu_worker;

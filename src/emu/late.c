@@ -63,24 +63,31 @@ uint32_t bf_emu_jobs_missed(const bf_emu_block *block, uint32_t offset) {
   return 0;
 }
 
-bool bf_emu_jobs_arrive(bf_emu_block *block, uint32_t offset) {
+/* Does a job and counts it at its mbarrier. */
+static void arrive(bf_emu_block *block, const bf_emu_job *job) {
+  uint64_t word;
+  do_job(job);
+  memcpy(&word, block->shared + job->barrier, sizeof word);
+  bf_emu_phase phase = bf_emu_phase_unpack(word);
+  phase.transactions -= job->counted_bytes;
+  phase.pending -= phase.pending < job->arrivals ? phase.pending : job->arrivals;
+  bf_emu_phase_complete(block, &phase);
+  word = bf_emu_phase_pack(&phase);
+  memcpy(block->shared + job->barrier, &word, sizeof word);
+}
+
+/* Does the jobs of a block that have this ticket and, where it is 0, this mbarrier; false: there
+ * were none. */
+static bool arrive_all(bf_emu_block *block, uint64_t ticket, uint32_t offset) {
   bool found = false;
   bf_emu_job **at = &block->jobs, *last = NULL;
   for (bf_emu_job *job; (job = *at);) {
-    if (job->barrier != offset) {
+    if (job->ticket != ticket || (!ticket && job->barrier != offset)) {
       last = job;
       at = &job->next;
       continue;
     }
-    uint64_t word;
-    do_job(job);
-    memcpy(&word, block->shared + offset, sizeof word);
-    bf_emu_phase phase = bf_emu_phase_unpack(word);
-    phase.transactions -= job->counted_bytes;
-    phase.pending -= phase.pending < job->arrivals ? phase.pending : job->arrivals;
-    bf_emu_phase_complete(block, &phase);
-    word = bf_emu_phase_pack(&phase);
-    memcpy(block->shared + offset, &word, sizeof word);
+    arrive(block, job);
     found = true;
     *at = job->next;
     free(job);
@@ -88,6 +95,12 @@ bool bf_emu_jobs_arrive(bf_emu_block *block, uint32_t offset) {
   block->last_job = last;
   return found;
 }
+
+bool bf_emu_jobs_arrive(bf_emu_block *block, uint32_t offset) {
+  return arrive_all(block, 0, offset);
+}
+
+void bf_emu_jobs_land(bf_emu_block *block, uint64_t ticket) { arrive_all(block, ticket, 0); }
 
 void bf_emu_groups_wait(bf_emu_warp *warp, uint32_t lanes, uint32_t but) {
   struct bf_emu_late *late = warp->late;

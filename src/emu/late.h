@@ -23,6 +23,7 @@ struct bf_emu_job {
   uint32_t barrier, counted_bytes;
   uint32_t lane, group;
   uint32_t arrivals; /* at the barrier, beside the bytes */
+  uint64_t ticket;   /* it arrives when bf_emu_jobs_land says so; 0: when it is waited for */
   bool parity;       /* of the barrier's phase when it was issued, in which it must arrive */
   /* Who issued it, where it signals a barrier. */
   bf_emu_warp *warp;
@@ -65,6 +66,8 @@ uint32_t bf_emu_jobs_missed(const bf_emu_block *block, uint32_t offset);
 /* Does the jobs on their way to the mbarrier at offset of a block; false: there were none. */
 bool bf_emu_jobs_arrive(bf_emu_block *block, uint32_t offset);
 
+/* Does the jobs of a block that have this ticket. */
+void bf_emu_jobs_land(bf_emu_block *block, uint64_t ticket);
 /* A block has ended: a copy that is still on its way into it, because nobody waited, ends the
  * launch at the instruction that issued it. */
 void bf_emu_jobs_end(const bf_emu_block *block);

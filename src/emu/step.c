@@ -8,7 +8,9 @@
 #include "ptx/site.h"
 
 #include "emu/block.h"
+#include "emu/cluster.h"
 #include "emu/decode.h"
+#include "emu/late.h"
 #include "emu/warp.h"
 
 #include <stdlib.h>
@@ -18,7 +20,8 @@ struct bf_emu_stepper {
   bf_emu_flight *flight;
   bf_emu_launch launch;
   bf_emu_observer observer;
-  bf_emu_block **spare; /* per place: blocks not in use */
+  bf_emu_block **spare;     /* per place: blocks not in use */
+  bf_emu_cluster *clusters; /* of which blocks are in use */
   /* Blocks of all places lie in few pieces of memory. */
   pthread_mutex_t lock; /* of what follows */
   struct piece {
@@ -40,10 +43,6 @@ int bf_emu_stepper_create(bf_emu *emu, const bf_emu_launch *launch, bf_emu_stepp
     (*stepper)->launch.observer = &(*stepper)->observer;
   }
   int error = bf_emu_flight_open(emu, &(*stepper)->launch, &(*stepper)->flight, diagnostic);
-  if (!error && ((*stepper)->flight->is_clustered || launch->kernel->uses_cluster))
-    error =
-        bf_fail(diagnostic, BF_UNSUPPORTED, "kernel '%s' runs in clusters, which are not simulated",
-                bf_emu_kernel_name(launch->kernel));
   if (!error) {
     (*stepper)->launch.workers = (*stepper)->flight->workers;
     (*stepper)->spare = calloc((*stepper)->launch.workers, sizeof *(*stepper)->spare);
@@ -70,6 +69,12 @@ void bf_emu_stepper_free(bf_emu_stepper *stepper) {
       next = block->next;
       bf_emu_block_free(block);
     }
+  for (bf_emu_cluster *cluster = stepper->clusters, *next; cluster; cluster = next) {
+    next = cluster->next;
+    for (unsigned i = 0; i < cluster->count; i++)
+      bf_emu_block_free(cluster->block[i]);
+    free(cluster);
+  }
   bf_emu_flight_close(stepper->flight);
   for (struct piece *piece = stepper->pieces, *next; piece; piece = next) {
     next = piece->next;
@@ -128,7 +133,8 @@ static bf_emu_block *make_block(bf_emu_stepper *stepper) {
   return memory ? bf_emu_block_make(stepper->flight, memory) : NULL;
 }
 
-bf_emu_block *bf_emu_stepper_begin(bf_emu_stepper *stepper, unsigned place, uint64_t index) {
+/* A block that begins at a place; NULL: out of memory. */
+static bf_emu_block *take_block(bf_emu_stepper *stepper, unsigned place, uint64_t index) {
   bf_emu_block *block = stepper->spare[place];
   if (block)
     stepper->spare[place] = block->next;
@@ -139,7 +145,81 @@ bf_emu_block *bf_emu_stepper_begin(bf_emu_stepper *stepper, unsigned place, uint
   return block;
 }
 
+/* ---- Clusters ---- */
+
+unsigned bf_emu_stepper_cluster(const bf_emu_stepper *stepper) {
+  const bf_emu_flight *flight = stepper->flight;
+  return flight->is_clustered || flight->kernel->uses_cluster ? bf_emu_cluster_blocks(flight) : 0;
+}
+
+uint64_t bf_emu_stepper_in_cluster(const bf_emu_stepper *stepper, uint64_t cluster, unsigned rank) {
+  return bf_emu_cluster_block_index(stepper->flight, cluster, rank);
+}
+
+bool bf_emu_stepper_join(bf_emu_stepper *stepper, uint64_t number, const unsigned *place) {
+  bf_emu_cluster *cluster = calloc(1, sizeof *cluster);
+  if (!cluster)
+    return false;
+  cluster->next = stepper->clusters;
+  stepper->clusters = cluster;
+  for (unsigned count = bf_emu_cluster_blocks(stepper->flight); cluster->count < count;
+       cluster->count++) {
+    unsigned rank = cluster->count;
+    bf_emu_block *block =
+        take_block(stepper, place[rank], bf_emu_stepper_in_cluster(stepper, number, rank));
+    if (!block)
+      return false;
+    block->cluster = cluster;
+    block->rank = rank;
+    cluster->block[rank] = block;
+  }
+  return true;
+}
+
+/* Takes note of a block of a cluster that is done; the memory of all is spare once the last is. */
+static void end_in_cluster(bf_emu_stepper *stepper, bf_emu_block *block) {
+  bf_emu_cluster *cluster = block->cluster, **at = &stepper->clusters;
+  block->has_ended = true;
+  if (++cluster->done < cluster->count)
+    return;
+  for (unsigned i = 0; i < cluster->count; i++) {
+    bf_emu_block *own = cluster->block[i];
+    own->cluster = NULL;
+    own->next = stepper->spare[own->worker->index];
+    stepper->spare[own->worker->index] = own;
+  }
+  while (*at != cluster)
+    at = &(*at)->next;
+  *at = cluster->next;
+  free(cluster);
+}
+
+/* The block of a cluster that was made for a number in the grid; NULL: none was. */
+static bf_emu_block *find_joined(const bf_emu_stepper *stepper, uint64_t index) {
+  for (const bf_emu_cluster *cluster = stepper->clusters; cluster; cluster = cluster->next)
+    for (unsigned i = 0; i < cluster->count; i++)
+      if (cluster->block[i]->index == index)
+        return cluster->block[i];
+  return NULL;
+}
+
+bf_emu_block *bf_emu_block_peer(bf_emu_block *block, unsigned rank) {
+  const bf_emu_cluster *cluster = block->cluster;
+  if (!cluster)
+    return rank == 0 ? block : NULL;
+  return rank < cluster->count && !cluster->block[rank]->has_ended ? cluster->block[rank] : NULL;
+}
+
+bf_emu_block *bf_emu_stepper_begin(bf_emu_stepper *stepper, unsigned place, uint64_t index) {
+  bf_emu_block *joined = stepper->clusters ? find_joined(stepper, index) : NULL;
+  return joined ? joined : take_block(stepper, place, index);
+}
+
 void bf_emu_stepper_end(bf_emu_stepper *stepper, unsigned place, bf_emu_block *block) {
+  if (block->cluster) {
+    end_in_cluster(stepper, block);
+    return;
+  }
   block->next = stepper->spare[place];
   stepper->spare[place] = block;
 }
@@ -202,6 +282,18 @@ void bf_emu_warp_step(bf_emu_warp *warp) {
   }
   warp->at = op;
 }
+
+bool bf_emu_warp_test_again(bf_emu_warp *warp) {
+  if (!warp->test || warp->at != warp->test + 1)
+    return false;
+  warp->at = warp->test;
+  warp->test = NULL;
+  return true;
+}
+
+void bf_emu_block_land(bf_emu_block *block, uint64_t ticket) { bf_emu_jobs_land(block, ticket); }
+
+uint64_t bf_emu_block_barriers(const bf_emu_block *block) { return block->epoch; }
 
 bf_emu_wait bf_emu_warp_wait(const bf_emu_warp *warp) {
   if (warp->paths == 0)

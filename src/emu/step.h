@@ -26,11 +26,21 @@ bool bf_emu_stepper_stopped(const bf_emu_stepper *stepper);
 /* What %clock and the like read at a place: *clock must live as long as the stepper. */
 void bf_emu_stepper_clock(bf_emu_stepper *stepper, unsigned place, const uint64_t *clock);
 
+/* Blocks in a cluster of the launch; 0: the kernel does not use clusters. Places of a launch with
+ * clusters must not be used side by side. */
+unsigned bf_emu_stepper_cluster(const bf_emu_stepper *stepper);
+/* The number in the grid of block rank of a cluster. */
+uint64_t bf_emu_stepper_in_cluster(const bf_emu_stepper *stepper, uint64_t cluster, unsigned rank);
+/* Makes the blocks of a cluster, each at the place of its rank; they begin when
+ * bf_emu_stepper_begin asks for them. False: out of memory. */
+bool bf_emu_stepper_join(bf_emu_stepper *stepper, uint64_t cluster, const unsigned *place);
 /* Begins block index of the grid at a place; NULL: out of memory. */
 bf_emu_block *bf_emu_stepper_begin(bf_emu_stepper *stepper, unsigned place, uint64_t index);
 /* Gives a block back; its memory serves the next one at that place. */
 void bf_emu_stepper_end(bf_emu_stepper *stepper, unsigned place, bf_emu_block *block);
 
+/* The block of that rank in the cluster of a block; NULL: there is none, or it has ended. */
+bf_emu_block *bf_emu_block_peer(bf_emu_block *block, unsigned rank);
 unsigned bf_emu_block_warps(const bf_emu_block *block);
 bf_emu_warp *bf_emu_block_warp(bf_emu_block *block, unsigned index);
 /* Bytes of host memory that a block in flight takes, registers and shared memory together. */
@@ -54,6 +64,13 @@ typedef struct bf_emu_next {
 bf_emu_turn bf_emu_warp_peek(bf_emu_warp *warp, bf_emu_next *next);
 /* Executes it; only after a peek that said READY. */
 void bf_emu_warp_step(bf_emu_warp *warp);
+/* Where the instruction just executed was a test of an mbarrier whose phase is not over in all
+ * lanes: makes it the next one again and returns true. */
+bool bf_emu_warp_test_again(bf_emu_warp *warp);
+/* Lets the copies with this ticket (bf_emu_copy) arrive in a block. Barriers may be passed. */
+void bf_emu_block_land(bf_emu_block *block, uint64_t ticket);
+/* Barriers that a block has passed, as bf_emu_next has them. */
+uint64_t bf_emu_block_barriers(const bf_emu_block *block);
 
 typedef enum bf_emu_wait_kind {
   BF_EMU_WAIT_NOTHING, /* there is a next instruction */

@@ -255,6 +255,27 @@ bool bf_emu_box_range(const bf_emu_box *box, uint64_t *first, uint64_t *end) {
   return all.first < all.end;
 }
 
+typedef struct row_listener {
+  void (*found)(void *context, uint64_t address, uint64_t bytes);
+  void *context;
+} row_listener;
+
+/* A row that lies inside; one with steps is told of as a whole. */
+static void tell_row(const bf_emu_box *box, const row *line, uint64_t index, void *context) {
+  range own = {UINT64_MAX, 0};
+  const row_listener *to = context;
+  widen(box, line, index, &own);
+  if (own.first < own.end)
+    to->found(to->context, own.first, own.end - own.first);
+}
+
+void bf_emu_box_rows(const bf_emu_box *box,
+                     void (*found)(void *context, uint64_t address, uint64_t bytes),
+                     void *context) {
+  row_listener to = {found, context};
+  visit_rows(box, tell_row, &to);
+}
+
 /* ---- Moving ---- */
 
 typedef struct move {

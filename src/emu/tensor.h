@@ -22,6 +22,9 @@ uint64_t bf_emu_box_span(const bf_tensor_map *map);
 /* The global memory that a box touches, from the lowest byte to behind the highest one; false: all
  * of it lies outside the tensor. */
 bool bf_emu_box_range(const bf_emu_box *box, uint64_t *first, uint64_t *end);
+/* Tells of the rows of a box in global memory that lie inside the tensor. */
+void bf_emu_box_rows(const bf_emu_box *box,
+                     void (*found)(void *context, uint64_t address, uint64_t bytes), void *context);
 /* Moves a box between global memory and shared memory, which starts at shared (of a store: from).
  */
 void bf_emu_box_move(const bf_emu_box *box, const bf_emu_reduce *reduce, uint8_t *to,

@@ -15,6 +15,7 @@
 #include "sim/sm.h"
 
 #include <assert.h>
+#include <math.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,7 +25,9 @@ const char *const bf_sim_stall_names[BF_SIM_STALLS] = {"no warps",   "barrier", 
                                                        "dependency", "kept back", "conflict",
                                                        "writeback",  "unit busy", "queue full"};
 
-enum { REPORT_SPANS = 256, MOST_SPINS = 1000 };
+/* CLUSTER_SPAN: cycles of a span where blocks of a cluster wait for each other, of which news come
+ * with the end of a span. */
+enum { REPORT_SPANS = 256, MOST_SPINS = 1000, MOST_CLUSTER = 16, CLUSTER_SPAN = 32 };
 
 /* Where threads meet at the end of a span; the last to come does what follows a span before all go
  * on. How many there are may be set after some have come. Most spans take all threads about as
@@ -67,6 +70,8 @@ typedef struct engine {
   double *start;     /* by multiprocessor: cycle from which on a further block can start */
   double grid_start; /* the same for the chip, for blocks that take the places of others */
   unsigned *paused;  /* heap of multiprocessors */
+  unsigned cluster;  /* blocks of a cluster; 0: blocks by themselves */
+  unsigned *room;    /* clusters: blocks that each multiprocessor can still take */
   bool is_over, failed, was_interrupted, timed_out, is_excerpt;
   /* Threads. */
   unsigned shares;
@@ -90,8 +95,53 @@ static void give_block(engine *own, unsigned sm, double earliest) {
   bf_sim_sm_give(&own->sm[sm], (uint64_t)start, own->next_block++);
 }
 
+/* The multiprocessors of a group that can take most blocks: one for each block of a cluster, the
+ * same again where there are too few; false: there is no room for all. */
+static bool choose_places(const engine *own, unsigned from, unsigned end, unsigned *place) {
+  unsigned most = 0, count = 0;
+  for (unsigned i = from; i < end; i++)
+    most = own->room[i] > most ? own->room[i] : most;
+  for (unsigned room = most; room > 0; room--)
+    for (unsigned i = from; i < end && count < own->cluster; i++)
+      if (own->room[i] >= room)
+        place[count++] = i;
+  return count == own->cluster;
+}
+
+/* Gives the next cluster to multiprocessors side by side that have room; false: there are none. */
+static bool give_cluster(engine *own, double earliest) {
+  const bf_sim_gpu *gpu = own->settings->gpu;
+  unsigned place[MOST_CLUSTER], size = gpu->gpc_sms ? (unsigned)gpu->gpc_sms : own->sms;
+  unsigned groups = (own->sms + size - 1) / size,
+           number = (unsigned)(own->next_block / own->cluster);
+  for (unsigned i = 0; i < groups; i++) {
+    unsigned from = (number + i) % groups * size,
+             end = from + size < own->sms ? from + size : own->sms;
+    if (!choose_places(own, from, end, place))
+      continue;
+    own->failed |= !bf_emu_stepper_join(own->stepper, number, place);
+    double apart = gpu->block_start_warp_cycles * own->sm[0].warps_per_block, start = earliest;
+    for (unsigned k = 0; k < own->cluster; k++)
+      start = own->start[place[k]] > start ? own->start[place[k]] : start;
+    for (unsigned k = 0; k < own->cluster; k++) {
+      own->start[place[k]] = start + fmax(apart, gpu->block_start_cycles);
+      own->room[place[k]]--;
+      bf_sim_sm_give(&own->sm[place[k]], (uint64_t)start,
+                     bf_emu_stepper_in_cluster(own->stepper, number, k));
+    }
+    own->next_block += own->cluster;
+    return true;
+  }
+  return false;
+}
+
 static void give_first_blocks(engine *own, unsigned blocks_per_sm) {
   double first = (double)first_cycle(own->settings->gpu, own->sms);
+  for (unsigned i = 0; own->cluster && i < own->sms; i++)
+    own->room[i] = blocks_per_sm;
+  while (own->cluster && own->next_block < own->blocks && !own->failed)
+    if (!give_cluster(own, first))
+      return;
   for (unsigned round = 0; round < blocks_per_sm; round++)
     for (unsigned i = 0; i < own->sms && own->next_block < own->blocks; i++)
       give_block(own, i, first);
@@ -101,6 +151,11 @@ static void give_first_blocks(engine *own, unsigned blocks_per_sm) {
 static void give_next_block(engine *own, const ended *before) {
   const bf_sim_gpu *gpu = own->settings->gpu;
   double earliest = (double)(before->cycle + gpu->block_launch_cycles);
+  if (own->cluster) {
+    own->room[before->sm]++;
+    give_cluster(own, earliest);
+    return;
+  }
   earliest = earliest > own->grid_start ? earliest : own->grid_start;
   own->grid_start = earliest + gpu->block_grid_cycles;
   give_block(own, before->sm, earliest);
@@ -121,7 +176,7 @@ static void note_ends(engine *own, unsigned count) {
   for (unsigned i = 0; i < count; i++)
     excerpt->ended[own->blocks_done + i] = own->ended[i].cycle;
   bool is_new = done / wave > own->blocks_done / wave;
-  if (!is_new || own->is_excerpt ||
+  if (!is_new || own->is_excerpt || own->cluster ||
       !excerpt->is_enough(excerpt->context, excerpt->ended, done / wave))
     return;
   uint64_t left = (own->blocks - own->next_block) / wave; /* waves that need not begin */
@@ -270,6 +325,8 @@ static void end_span(engine *own) {
     own->failed |= own->sm[i].failed;
   }
   send(own);
+  for (unsigned i = 0; own->cluster && i < own->sms; i++)
+    bf_sim_sm_notify(&own->sm[i], own->until + own->settings->gpu->remote_news_cycles);
   replace_blocks(own);
   if (++own->spans % REPORT_SPANS == 0)
     report(own);
@@ -563,13 +620,23 @@ static int open_engine(engine *own, bf_emu *emu, const bf_emu_launch *launch, bf
   own->ended = calloc((size_t)own->sms * result->blocks_per_sm, sizeof *own->ended);
   own->paused = calloc(own->sms, sizeof *own->paused);
   own->start = calloc(own->sms, sizeof *own->start);
-  if (!own->sm || !own->ended || !own->paused || !own->start)
+  own->room = calloc(own->sms, sizeof *own->room);
+  if (!own->sm || !own->ended || !own->paused || !own->start || !own->room)
     return bf_no_memory(diagnostic);
-  bf_emu_observer observer = bf_sim_observer(own->sm, gpu->merge != 0, launch->observer);
+  bf_emu_observer observer = bf_sim_observer(gpu, own->sm, launch->observer);
   bf_emu_launch stepped = *launch;
   stepped.observer = &observer;
   stepped.workers = own->sms;
   BF_TRY(bf_emu_stepper_create(emu, &stepped, &own->stepper, diagnostic));
+  own->cluster = bf_emu_stepper_cluster(own->stepper);
+  if (own->cluster > 1 && own->span > CLUSTER_SPAN)
+    own->span = CLUSTER_SPAN;
+  unsigned side_by_side =
+      gpu->gpc_sms && gpu->gpc_sms < own->sms ? (unsigned)gpu->gpc_sms : own->sms;
+  if (own->cluster > MOST_CLUSTER || own->cluster > side_by_side * result->blocks_per_sm)
+    return bf_fail(diagnostic, BF_BAD_INPUT,
+                   "kernel '%s': a cluster of %u blocks does not fit on %s",
+                   bf_emu_kernel_name(launch->kernel), own->cluster, gpu->name);
   BF_TRY(bf_sim_addresses_create(emu, &own->addresses, diagnostic));
   BF_TRY(bf_sim_program_create(gpu, launch->kernel, &own->program, diagnostic));
   BF_TRY(bf_sim_memory_create(gpu, &own->memory, diagnostic));
@@ -586,6 +653,7 @@ static void close_engine(engine *own) {
   free(own->ended);
   free(own->paused);
   free(own->start);
+  free(own->room);
   free(own->share);
   free(own->sm);
 }
@@ -599,7 +667,7 @@ int bf_sim_run(const bf_sim_settings *settings, bf_emu *emu, const bf_emu_launch
   int error = open_engine(&own, emu, launch, result, diagnostic);
   if (!error) {
     unsigned workers = settings->workers ? settings->workers : bf_cores();
-    if (settings->watch)
+    if (settings->watch || own.cluster) /* blocks of a cluster reach into each other */
       workers = 1;
     give_first_blocks(&own, result->blocks_per_sm);
     begin_span(&own, (first_cycle(settings->gpu, own.sms) / own.span + 1) * own.span);

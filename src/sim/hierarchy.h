@@ -29,6 +29,8 @@ typedef enum bf_sim_request_kind {
   BF_SIM_STORE,
   BF_SIM_ATOMIC, /* is answered, as a load */
   BF_SIM_REDUCE, /* is not, but for the news that it has happened, as a store */
+  BF_SIM_LANDED, /* no request: news of a copy, of the multiprocessor to itself (copies.c) */
+  BF_SIM_NEWS,   /* no request either: of barriers of block `token` (sm.c) */
   BF_SIM_WAIT,   /* a load that goes round in the queue of its slice until it hits; R-GPU only */
 } bf_sim_request_kind;
 

@@ -405,6 +405,9 @@ static void serve(bf_sim_memory *memory, uint32_t index) {
   case BF_SIM_WAIT:
     serve_wait(memory, index);
     return;
+  case BF_SIM_NEWS: /* these never come here */
+  case BF_SIM_LANDED:
+    break;
   }
   post(memory, index, READY, node->served);
 }

@@ -108,6 +108,8 @@ static uint64_t time_shared(bf_sim_sm *sm, bf_sim_warp *warp, uint64_t *busy) {
   shared_cost cost = cost_of_shared(sm->gpu, &sm->touched, sm->now, sm->settings->hash != NULL);
   issuer *its = &own->scheduler[own->warp[warp->slot].scheduler];
   uint64_t now = sm->now * TICKS;
+  if (own->operands_until > now) /* the others share what products leave */
+    cost.memory /= fmax(1 - (double)own->operand_share, 0.125);
   uint64_t earliest = its->way_free > now ? its->way_free : now;
   uint64_t start = take_memory(sm, own, earliest, ticks(cost.memory), count->conflicts > 0);
   its->way_free = earliest + ticks(cost.scheduler);
@@ -125,7 +127,10 @@ static uint64_t time_shared(bf_sim_sm *sm, bf_sim_warp *warp, uint64_t *busy) {
 uint64_t bf_sim_time_memory(bf_sim_sm *sm, bf_sim_warp *warp, const bf_sim_op *op, uint64_t *busy) {
   board *own = sm->core_data;
   const bf_sim_touched *touched = &sm->touched;
-  uint64_t ready = sm->now + (op->is_memory ? sm->gpu->l1_cycles : sm->gpu->shared_cycles);
+  bool is_remote = op->may_be_remote && !touched->lines && !touched->shared_accesses;
+  uint64_t ready = sm->now + (is_remote       ? sm->gpu->remote_cycles
+                              : op->is_memory ? sm->gpu->l1_cycles
+                                              : sm->gpu->shared_cycles);
   if (touched->lines) {
     uint64_t start = take_memory(sm, own, sm->now * TICKS,
                                  ticks(sm->gpu->global_line_cycles * touched->lines), false) /

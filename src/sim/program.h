@@ -50,7 +50,17 @@ typedef struct bf_sim_op {
   bool awaits_copies;   /* cp.async.wait_all or wait_group: asynchronous copies must have come */
   bool is_copy;         /* cp.async itself */
   bool ends_group;      /* cp.async.commit_group */
-  uint8_t groups_left;  /* awaits_copies: groups of copies that need not have come */
+  uint8_t groups_left;  /* awaits_: groups of copies that need not have come */
+  bool is_bulk;         /* cp.async.bulk and the like */
+  bool ends_stores;     /* cp.async.bulk.commit_group */
+  bool awaits_stores;   /* cp.async.bulk.wait_group */
+  bool ends_products;   /* wgmma.commit_group */
+  bool awaits_products; /* wgmma.wait_group */
+  float product_cycles; /* wgmma: that it takes its matrix unit; 0: none */
+  float operand_share;  /* wgmma: of the shared memory's time that its operands take meanwhile */
+  bool may_be_remote;   /* its address may be of another block of the cluster */
+  bool joins_cluster;   /* barrier.cluster.wait */
+  bool is_try;          /* mbarrier.try_wait: waits until its phase is over */
   bool is_gathered;     /* an atomic that one lane makes for all */
   bool holds_warp;      /* a sequence with a branch: nothing of the warp passes it */
   bool is_either;       /* an addition that the unit of integers or of multiplication makes */

@@ -181,6 +181,27 @@ static bool awaits_copies(const bf_sim_warp *warp) {
   return waiting > 0;
 }
 
+/* When all groups of a warp but the last ones that its next instruction names are done; done: by
+ * group, filled: the one being filled. */
+static uint64_t groups_done(const bf_sim_warp *warp, const uint64_t *done, unsigned filled) {
+  uint64_t latest = 0;
+  for (unsigned back = warp->next->groups_left + 1U; back < BF_SIM_GROUPS; back++) {
+    uint64_t own = done[(filled + BF_SIM_GROUPS - back) % BF_SIM_GROUPS];
+    latest = own > latest ? own : latest;
+  }
+  return latest;
+}
+
+/* The later of `ready` and when what the next instruction of a warp waits for is done. */
+static uint64_t behind_groups(const bf_sim_warp *warp, uint64_t ready) {
+  uint64_t done = 0;
+  if (warp->next->awaits_products)
+    done = groups_done(warp, warp->multiplied, warp->multiplied_group);
+  if (warp->next->awaits_stores)
+    done = groups_done(warp, warp->stored, warp->stored_group);
+  return done > ready ? done : ready;
+}
+
 /* Puts a warp into the state that its next instruction asks for; it cannot issue before earliest.
  */
 static void settle(bf_sim_sm *sm, bf_sim_warp *warp, uint64_t earliest) {
@@ -205,8 +226,11 @@ static void settle(bf_sim_sm *sm, bf_sim_warp *warp, uint64_t earliest) {
     loading = 0;
     ready = earliest;
   }
+  ready = behind_groups(warp, ready);
   if (warp->next->awaits_copies && awaits_copies(warp))
     loading = LOADING_COPIES;
+  if (warp->tests)
+    loading = LOADING_TEST;
   if (warp->next->is_fence && warp->loads + warp->writes)
     loading = LOADING_FENCE;
   if (loading) {
@@ -306,6 +330,12 @@ static uint64_t behind_barrier(const bf_sim_sm *sm, const bf_sim_warp *warp) {
       sm->gpu->barrier_release == RELEASE_TURN ? warp->index + 1 : sm->warps_per_block;
   double cycles = (double)sm->gpu->barrier_cycles + sm->gpu->barrier_warp_cycles * before;
   return sm->now + (uint64_t)cycles;
+}
+
+/* A warp that waits for the phase of an mbarrier tests it again. */
+static void tested(bf_sim_sm *sm, bf_sim_warp *warp) {
+  warp->tests = false;
+  settle(sm, warp, sm->now + sm->gpu->mbarrier_wake_cycles);
 }
 
 static void freed(bf_sim_sm *sm, bf_sim_warp *warp) {
@@ -431,6 +461,31 @@ static void end_turn(bf_sim_sm *sm, issuer *its, unsigned slot, const bf_sim_op 
   its->turn = turn;
 }
 
+/* Begins the next group of what a warp does later. */
+static uint8_t next_group(uint64_t *done, uint8_t group) {
+  group = (uint8_t)((group + 1) % BF_SIM_GROUPS);
+  done[group] = 0;
+  return group;
+}
+
+/* What an instruction that was issued does beside: groups that it ends, products that it begins. */
+static void begin_late(bf_sim_sm *sm, unsigned scheduler, bf_sim_warp *warp, const bf_sim_op *op) {
+  board *own = sm->core_data;
+  if (op->ends_group)
+    warp->group = (uint8_t)((warp->group + 1) % BF_SIM_GROUPS);
+  if (op->ends_stores)
+    warp->stored_group = next_group(warp->stored, warp->stored_group);
+  if (op->ends_products)
+    warp->multiplied_group = next_group(warp->multiplied, warp->multiplied_group);
+  if (op->product_cycles > 0) {
+    uint64_t *unit = &own->unit_free[scheduler][BF_SIM_UNIT_MATRIX], now = sm->now * TICKS;
+    *unit = (*unit > now ? *unit : now) + ticks((double)op->product_cycles);
+    warp->multiplied[warp->multiplied_group] = *unit / TICKS + sm->gpu->product_cycles;
+    own->operands_until = *unit > own->operands_until ? *unit : own->operands_until;
+    own->operand_share = op->operand_share;
+  }
+}
+
 /* Issues the next instruction of a warp. False: it must wait for other multiprocessors. */
 static bool issue(bf_sim_sm *sm, unsigned scheduler, bf_sim_warp *warp) {
   board *own = sm->core_data;
@@ -461,8 +516,11 @@ static bool issue(bf_sim_sm *sm, unsigned scheduler, bf_sim_warp *warp) {
     busy = sm->now + sm->gpu->fence_cycles;
   if (op->holds_warp)
     busy = ready;
-  if (op->ends_group)
-    warp->group = (uint8_t)((warp->group + 1) % BF_SIM_GROUPS);
+  begin_late(sm, scheduler, warp, op);
+  if (op->is_try) {
+    warp->tests = bf_emu_warp_test_again(warp->emu);
+    ready = sm->now + sm->gpu->mbarrier_cycles;
+  }
   if (score->is_passed)
     ready = pass(sm, score, op, ready);
   set_results(score, op, ready);
@@ -473,6 +531,8 @@ static bool issue(bf_sim_sm *sm, unsigned scheduler, bf_sim_warp *warp) {
     bf_sim_tell(sm, warp, scheduler, instruction, sm->now, ready,
                 (unsigned)bf_count_wavefronts(&sm->touched.shared));
   uint64_t earliest = op->unit == BF_SIM_UNIT_BARRIER ? behind_barrier(sm, warp) : busy;
+  if (op->is_ordered && op->unit == BF_SIM_UNIT_BARRIER) /* of the cluster */
+    earliest = op->joins_cluster ? sm->now + sm->gpu->cluster_barrier_cycles : busy;
   go_on(sm, warp, earliest);
   return true;
 }
@@ -775,7 +835,8 @@ static bf_sim_wait wait_of(const bf_sim_sm *sm, const bf_sim_warp *warp) {
   case TIMED:
     return (bf_sim_wait){.kind = BF_SIM_WAIT_READY, .cycle = score->wake};
   case LOADING:
-    return (bf_sim_wait){.kind = BF_SIM_WAIT_GLOBAL};
+    return (bf_sim_wait){.kind = score->loading == LOADING_TEST ? BF_SIM_WAIT_MBARRIER
+                                                                : BF_SIM_WAIT_GLOBAL};
   case WAITING:
     return (bf_sim_wait){.kind = BF_SIM_WAIT_OTHERS, .others = bf_emu_warp_wait(warp->emu)};
   default:
@@ -856,6 +917,7 @@ const bf_sim_core bf_sim_scoreboard_core = {.create = create,
                                             .admit = admit,
                                             .run = run,
                                             .freed = freed,
+                                            .tested = tested,
                                             .loaded = loaded,
                                             .written = written,
                                             .next_event = next_event,

@@ -19,6 +19,7 @@ enum { KIND_GLOBAL = BF_SIM_UNITS, KIND_EITHER, KINDS };
 #define LOADING_OWED UINT64_MAX
 #define LOADING_COPIES (UINT64_MAX - 1)
 #define LOADING_FENCE (UINT64_MAX - 2) /* and all its stores */
+#define LOADING_TEST (UINT64_MAX - 3)  /* the phase of an mbarrier */
 
 enum { OWED = 16, LATE = 64 };
 
@@ -73,6 +74,8 @@ typedef struct board {
   unsigned queue_count;
   uint64_t blocked_until; /* ticks: when the unit is free that a ready warp waits for */
   bool queue_has_conflicts;
+  uint64_t operands_until; /* ticks: operands of products take operand_share of the memory's time */
+  float operand_share;
   uint64_t of_kind[KINDS]; /* slots by the kind of the next instruction */
   issuer scheduler[8];
   uint64_t wheel[WHEEL];                  /* slots by cycle */

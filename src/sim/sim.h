@@ -124,6 +124,7 @@ typedef enum bf_sim_wait_kind {
   BF_SIM_WAIT_READY,    /* its next instruction, which is ready in a cycle */
   BF_SIM_WAIT_ASLEEP,   /* in-order pipelines: it goes on in a cycle */
   BF_SIM_WAIT_GLOBAL,   /* data of global memory */
+  BF_SIM_WAIT_MBARRIER, /* the phase of an mbarrier */
   BF_SIM_WAIT_PIPELINE, /* in-order pipelines: instructions of its own */
   BF_SIM_WAIT_OTHERS,   /* other warps or lanes */
 } bf_sim_wait_kind;

@@ -3,6 +3,7 @@
 #include "sim/sm.h"
 
 #include "emu/event_count.h"
+#include "sim/copies.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -117,8 +118,7 @@ static void touch_shared(bf_sim_sm *sm, const bf_emu_event *event) {
     keep_worst(site, event, wavefronts);
 }
 
-/* The simulated address of a byte of global memory. */
-static uint64_t moved_address(bf_sim_sm *sm, uint64_t address) {
+uint64_t bf_sim_moved_address(bf_sim_sm *sm, uint64_t address) {
   const struct bf_sim_range *range = sm->last_range;
   if (!range || address < range->first || address >= range->end) {
     range = bf_sim_addresses_find(sm->addresses, address);
@@ -178,7 +178,7 @@ static void count_same_words(bf_sim_sm *sm, const bf_emu_event *event) {
     uint8_t same = 0;
     for (uint32_t other = left; other; other &= other - 1)
       same = (uint8_t)(same + (event->global_address[__builtin_ctz(other)] == address));
-    uint64_t moved = moved_address(sm, address);
+    uint64_t moved = bf_sim_moved_address(sm, address);
     for (unsigned i = 0; i < touched->lines; i++)
       if (touched->line[i].line == moved / BF_SIM_LINE_BYTES) {
         uint8_t *own = &most[i][moved % BF_SIM_LINE_BYTES / BF_SIM_SECTOR_BYTES];
@@ -199,14 +199,14 @@ static void touch_lines(bf_sim_sm *sm, const bf_emu_event *event) {
   touched->is_store |= event->op == BF_OP_ST;
   touched->is_atomic |= event->op != BF_OP_ST && event->op != BF_OP_LD;
   if (is_row(event)) {
-    uint64_t first = event->global_address[0], moved = moved_address(sm, first);
-    if (moved_address(sm, first + behind) == moved + behind) {
+    uint64_t first = event->global_address[0], moved = bf_sim_moved_address(sm, first);
+    if (bf_sim_moved_address(sm, first + behind) == moved + behind) {
       touch_row(touched, moved, event->width_bytes);
       return;
     }
   }
   for (uint32_t left = event->mask; left; left &= left - 1) {
-    uint64_t address = moved_address(sm, event->global_address[__builtin_ctz(left)]);
+    uint64_t address = bf_sim_moved_address(sm, event->global_address[__builtin_ctz(left)]);
     unsigned first = (unsigned)(address % BF_SIM_LINE_BYTES) / BF_SIM_SECTOR_BYTES;
     unsigned last =
         (unsigned)((address + event->width_bytes - 1) % BF_SIM_LINE_BYTES) / BF_SIM_SECTOR_BYTES;
@@ -237,17 +237,23 @@ static void touch(void *context, const bf_emu_event *event) {
     other->access(other->context, event);
 }
 
+static void copied(void *context, const bf_emu_copy *copy) {
+  bf_sim_copy_told((bf_sim_sm *)context + copy->worker, copy);
+}
+
 /* Hands an access as written to the observer of the launch. */
 static void pass_written(void *context, const bf_emu_event *event) {
   const bf_sim_sm *sm = (bf_sim_sm *)context + event->worker;
   sm->launch->observer->written(sm->launch->observer->context, event);
 }
 
-bf_emu_observer bf_sim_observer(bf_sim_sm *sms, bool merged, const bf_emu_observer *other) {
+bf_emu_observer bf_sim_observer(const bf_sim_gpu *gpu, bf_sim_sm *sms,
+                                const bf_emu_observer *other) {
   return (bf_emu_observer){.access = touch,
                            .context = sms,
                            .wants_global = true,
-                           .as_merged = merged,
+                           .as_merged = gpu->merge != 0,
+                           .copied = gpu->pipeline == BF_SIM_SCOREBOARD ? copied : NULL,
                            .written = other && other->written ? pass_written : NULL};
 }
 
@@ -294,12 +300,14 @@ static bool look_alone(bf_sim_sm *sm, bf_sim_warp *warp) {
   return passed;
 }
 
-/* Looks at the warps of a block that wait, but for one. Whether a further barrier was passed. */
-static bool look_at_others(bf_sim_sm *sm, bf_sim_warp *but) {
-  const bf_sim_block *block = but->block;
+/* Looks at the warps of a block that wait, but for one (NULL: at all). Whether a further barrier
+ * was passed. */
+static bool look_at_others(bf_sim_sm *sm, const bf_sim_block *block, const bf_sim_warp *but) {
   uint64_t barriers = block->barriers;
   for (unsigned i = 0; i < block->warps; i++) {
     bf_sim_warp *other = &sm->warp[block->first_slot + i];
+    if (other != but && other->emu && other->tests)
+      sm->core->tested(sm, other);
     if (other == but || !other->emu || other->turn != BF_EMU_TURN_WAITS)
       continue;
     look_alone(sm, other);
@@ -313,9 +321,32 @@ void bf_sim_free_others(bf_sim_sm *sm, bf_sim_warp *warp) {
   if (sm->is_freeing) /* whoever frees others now goes on as long as there are any */
     return;
   sm->is_freeing = true;
-  while (look_at_others(sm, warp))
+  while (look_at_others(sm, warp->block, warp))
     if (warp->emu && warp->turn == BF_EMU_TURN_WAITS)
       look_alone(sm, warp);
+  sm->is_freeing = false;
+}
+
+void bf_sim_sm_notify(bf_sim_sm *sm, uint64_t cycle) {
+  for (unsigned i = 0; i < sm->blocks; i++) {
+    bf_sim_block *block = &sm->block[i];
+    uint64_t barriers = block->emu ? bf_emu_block_barriers(block->emu) : block->notified;
+    bool is_new = barriers != block->barriers && barriers != block->notified;
+    block->notified = barriers;
+    bf_sim_request news = {.kind = BF_SIM_NEWS, .token = i};
+    if (is_new && !bf_sim_sm_answer(sm, &news, cycle))
+      sm->failed = true;
+  }
+}
+
+void bf_sim_block_news(bf_sim_sm *sm, bf_sim_block *block) {
+  uint64_t barriers = block->emu ? bf_emu_block_barriers(block->emu) : block->barriers;
+  if (barriers == block->barriers || sm->is_freeing)
+    return;
+  block->barriers = barriers;
+  sm->is_freeing = true;
+  while (block->emu && look_at_others(sm, block, NULL))
+    ;
   sm->is_freeing = false;
 }
 
@@ -326,6 +357,7 @@ void bf_sim_look(bf_sim_sm *sm, bf_sim_warp *warp) {
 
 void bf_sim_execute(bf_sim_sm *sm, bf_sim_warp *warp) {
   sm->executing = warp->next;
+  sm->acting = warp;
   sm->touched.shared_accesses = 0;
   sm->touched.has_locks = false;
   sm->touched.locked_until = 0;
@@ -342,7 +374,7 @@ void bf_sim_execute(bf_sim_sm *sm, bf_sim_warp *warp) {
 
 /* ---- Global memory ---- */
 
-static bool add_to_outbox(bf_sim_sm *sm, const bf_sim_request *request) {
+bool bf_sim_post(bf_sim_sm *sm, const bf_sim_request *request) {
   if (sm->outbox_count == sm->outbox_capacity) {
     size_t capacity = sm->outbox_capacity ? 2 * sm->outbox_capacity : 256;
     bf_sim_request *grown = realloc(sm->outbox, capacity * sizeof *grown);
@@ -368,7 +400,7 @@ static bool send_load(bf_sim_sm *sm, uint64_t line, uint8_t sectors, uint32_t to
   if (sm->held_count == 0)
     outcome = bf_sim_l1_load(sm->l1, line, sectors, token, &request);
   if (outcome == BF_SIM_L1_MISS)
-    add_to_outbox(sm, &request);
+    bf_sim_post(sm, &request);
   if (outcome == BF_SIM_L1_FULL)
     sm->held[sm->held_count++] =
         (bf_sim_request){.line = line, .sectors = sectors, .token = token, .cycle = cycle};
@@ -409,7 +441,7 @@ bf_sim_load *bf_sim_send(bf_sim_sm *sm, bf_sim_warp *warp, const bf_sim_op *op, 
     if (kind == BF_SIM_LOAD)
       load->lines += send_load(sm, request.line, request.sectors, token, request.cycle);
     else
-      load->lines += add_to_outbox(sm, &request);
+      load->lines += bf_sim_post(sm, &request);
   }
   sm->count.global_instructions++;
   if (load->lines == 0) { /* all in the cache */
@@ -458,7 +490,7 @@ static void send_held(bf_sim_sm *sm) {
     if (outcome == BF_SIM_L1_FULL)
       break;
     if (outcome == BF_SIM_L1_MISS)
-      add_to_outbox(sm, &request);
+      bf_sim_post(sm, &request);
     if (outcome == BF_SIM_L1_HIT)
       line_done(sm, held.token);
   }
@@ -545,7 +577,7 @@ static void begin_block(bf_sim_sm *sm, uint64_t index) {
   }
   block->index = index;
   block->warps_left = block->warps;
-  block->barriers = 0;
+  block->barriers = block->notified = 0;
   sm->count.host_bytes_per_warp = bf_emu_block_bytes(block->emu) / block->warps +
                                   sizeof(bf_sim_warp) + sm->core->warp_bytes(sm);
   for (unsigned i = 0; i < block->warps; i++) {
@@ -556,6 +588,10 @@ static void begin_block(bf_sim_sm *sm, uint64_t index) {
     warp->age = sm->next_age++;
     warp->loads = warp->group = 0;
     memset(warp->copies, 0, sizeof warp->copies);
+    memset(warp->stored, 0, sizeof warp->stored);
+    memset(warp->multiplied, 0, sizeof warp->multiplied);
+    warp->stored_group = warp->multiplied_group = 0;
+    warp->tests = false;
     sm->warps_alive++;
   }
   for (unsigned i = 0; i < block->warps; i++) {
@@ -571,18 +607,26 @@ void bf_sim_take_answers(bf_sim_sm *sm) {
     bf_sim_answer answer = pop_answer(sm);
     bf_sim_request request = {
         .line = answer.line, .token = answer.token, .sectors = answer.sectors, .kind = answer.kind};
-    if (answer.kind == BF_SIM_LOAD)
+    if (answer.kind == BF_SIM_LANDED)
+      bf_sim_copy_landed(sm, answer.token);
+    else if (answer.kind == BF_SIM_NEWS)
+      bf_sim_block_news(sm, &sm->block[answer.token]);
+    else if (answer.token & BF_SIM_COPY_TOKEN)
+      bf_sim_copy_answered(sm, answer.token);
+    else if (answer.kind == BF_SIM_LOAD)
       bf_sim_l1_fill(sm->l1, &request, line_done, sm);
     else
       line_done(sm, answer.token);
     if (sm->held_count)
       send_held(sm);
+    heap_answers(sm); /* news that a copy has sent to itself */
   }
   while (sm->begins && sm->begin[0].cycle <= sm->now && !sm->failed) {
     uint64_t index = sm->begin[0].index;
     memmove(sm->begin, sm->begin + 1, --sm->begins * sizeof *sm->begin);
     begin_block(sm, index);
   }
+  heap_answers(sm);
   sm->next_answer = sm->answer_count ? sm->answer[0].cycle : UINT64_MAX;
   if (sm->begins && sm->begin[0].cycle < sm->next_answer)
     sm->next_answer = sm->begin[0].cycle;
@@ -671,6 +715,7 @@ void bf_sim_sm_free(bf_sim_sm *sm) {
   free(sm->load);
   free(sm->free_load);
   free(sm->locked);
+  bf_sim_copies_free(sm);
   free(sm->outbox);
   free(sm->answer);
   free(sm->count.site);

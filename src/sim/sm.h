@@ -17,6 +17,7 @@ typedef struct bf_sim_block {
   uint64_t index;
   unsigned warps, warps_left;
   uint64_t barriers;   /* that it has passed, as far as its warps were told */
+  uint64_t notified;   /* and as far as news of it are on their way */
   unsigned first_slot; /* its warps are in slots first_slot, first_slot + 1, ... */
 } bf_sim_block;
 
@@ -33,7 +34,11 @@ typedef struct bf_sim_warp {
   uint16_t copies[BF_SIM_GROUPS]; /* of them asynchronous copies, by group */
   uint8_t group;                  /* to which copies belong now */
   unsigned writes;                /* stores and reductions that have not happened yet */
-  void *core_data;                /* of the core */
+  bool tests;                     /* it waits for the phase of an mbarrier */
+  /* When bulk stores and products (wgmma) are done, by group, and the group being filled. */
+  uint64_t stored[BF_SIM_GROUPS], multiplied[BF_SIM_GROUPS];
+  uint8_t stored_group, multiplied_group;
+  void *core_data; /* of the core */
 } bf_sim_warp;
 
 /* What the instruction just executed did to memory. A merged shared access may be several. */
@@ -71,6 +76,32 @@ typedef struct bf_sim_load {
   uint64_t issued;
 } bf_sim_load;
 
+/* A bulk or tensor copy in flight. */
+typedef struct bf_sim_copy {
+  bool is_used;
+  unsigned lines;      /* not answered yet */
+  uint64_t ticket;     /* 0: nobody waits for it */
+  uint32_t ranks;      /* blocks of the cluster that it goes to */
+  bf_sim_block *block; /* of the thread that asked for it, and its number then */
+  uint64_t index;
+  bf_emu_block *emu; /* the same block */
+} bf_sim_copy;
+
+/* The copy engine (copies.c). */
+typedef struct bf_sim_copies {
+  bf_sim_copy *copy;
+  unsigned count;
+  double free_at; /* cycle at which it turns to the next copy */
+  /* The copy that is being told of: its number, when the engine turns to it, cycles from there to
+   * its first line, and cycles that it has taken. */
+  unsigned current;
+  double begin, latency, taken;
+  bool is_open, is_engines; /* is_engines: no store of a thread */
+} bf_sim_copies;
+
+/* Tokens of lines of copies have this bit. */
+#define BF_SIM_COPY_TOKEN (UINT32_C(1) << 31)
+
 /* An answer of global memory on its way; of those of a cycle the one with the least number comes
  * first. */
 typedef struct bf_sim_answer {
@@ -95,6 +126,8 @@ typedef struct bf_sim_core {
   void (*freed)(struct bf_sim_sm *sm, bf_sim_warp *warp);
   /* The data of a load has come, at sm->now; called from within run by bf_sim_take_answers. */
   void (*loaded)(struct bf_sim_sm *sm, bf_sim_load *load);
+  /* Something has happened at barriers of the block of a warp that `tests`; or NULL. */
+  void (*tested)(struct bf_sim_sm *sm, bf_sim_warp *warp);
   /* All stores of the warp have happened; or NULL. */
   void (*written)(struct bf_sim_sm *sm, bf_sim_warp *warp);
   /* The next cycle at which something happens by itself; UINT64_MAX: only an answer or a block can
@@ -138,6 +171,8 @@ typedef struct bf_sim_sm {
   const struct bf_sim_range *last_range; /* that an address was found in */
   bf_sim_touched touched;
   const bf_sim_op *executing;
+  bf_sim_warp *acting; /* that executes it */
+  bf_sim_copies copies;
   bf_sim_locked *locked; /* words that loops with locks work on, by a hash; NULL: none yet */
   bf_sim_l1 *l1;
   bf_sim_load *load;
@@ -173,6 +208,15 @@ void bf_sim_execute(bf_sim_sm *sm, bf_sim_warp *warp);
 /* After an instruction that the warp has executed: where its block has passed a barrier, calls
  * core->freed for every other warp that waited and can go on. bf_sim_look does it too. */
 void bf_sim_free_others(bf_sim_sm *sm, bf_sim_warp *warp);
+/* Sends news to blocks that have passed barriers by what other multiprocessors did; they come at a
+ * cycle. */
+void bf_sim_sm_notify(bf_sim_sm *sm, uint64_t cycle);
+/* The block may have passed barriers: tells its warps. */
+void bf_sim_block_news(bf_sim_sm *sm, bf_sim_block *block);
+/* The simulated address of a byte of global memory. */
+uint64_t bf_sim_moved_address(bf_sim_sm *sm, uint64_t address);
+/* Hands a request over to global memory; false: out of memory. */
+bool bf_sim_post(bf_sim_sm *sm, const bf_sim_request *request);
 /* Sends what was touched in global memory. The first line leaves at cycle `first`, the others one
  * by one behind it, global_line_cycles apart. Returns the load to wait for; NULL: none, because
  * nobody waits or the first-level cache had all. Call it only where bf_sim_has_room said so before
@@ -196,6 +240,7 @@ void bf_sim_sm_give(bf_sim_sm *sm, uint64_t cycle, uint64_t index);
 bool bf_sim_sm_answer(bf_sim_sm *sm, const bf_sim_request *request, uint64_t cycle);
 /* The observer of the stepper; sms is the array of multiprocessors, other the observer of the
  * launch, or NULL. */
-bf_emu_observer bf_sim_observer(bf_sim_sm *sms, bool merged, const bf_emu_observer *other);
+bf_emu_observer bf_sim_observer(const bf_sim_gpu *gpu, bf_sim_sm *sms,
+                                const bf_emu_observer *other);
 
 #endif

@@ -3,6 +3,10 @@
  * and modifiers say the rest. */
 #include "sim/program.h"
 
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
 /* Words of gpu.def. */
 enum { MOVES_FREE, MOVES_ISSUE };
 
@@ -125,19 +129,69 @@ static bool is_past_l1(const bf_ptx_instruction *instruction) {
   return has_any(instruction, marks) || is_ordered(instruction);
 }
 
+/* Reads how many groups an instruction need not wait for; false: it waits for none. */
+static bool read_groups(const bf_ptx_instruction *instruction, bf_sim_op *op) {
+  if (instruction->operands != 1 || instruction->operand[0].kind != BF_PTX_INTEGER ||
+      instruction->operand[0].bits >= BF_SIM_GROUPS)
+    return false;
+  op->groups_left = (uint8_t)instruction->operand[0].bits;
+  return true;
+}
+
+static bool is_bulk(const bf_ptx_instruction *instruction) {
+  for (unsigned i = 0; i < instruction->modifiers; i++)
+    if (strncmp(instruction->modifier[i], "bulk", 4) == 0)
+      return true;
+  return false;
+}
+
+/* A product of so many columns: rows of its operands have 32 bytes, 64 rows of A (where it is not
+ * in registers) and one for each column of B. It is as slow as the slower of matrix units and
+ * memory. */
+static void set_columns(const bf_sim_gpu *gpu, unsigned columns, bool in_registers, bf_sim_op *op) {
+  double rows = (in_registers ? 0.0 : 64.0) + columns;
+  double memory = gpu->shared_wavefront_cycles * rows * 32 / 128;
+  double cycles = fmax(gpu->product_column_cycles * columns, gpu->product_least_cycles);
+  op->product_cycles = (float)fmax(cycles, memory);
+  op->operand_share = (float)(memory / op->product_cycles);
+}
+
+/* Products of warp groups, which the matrix units make while the warp goes on, and their groups. */
+static void set_product(const bf_sim_gpu *gpu, const bf_ptx_instruction *instruction,
+                        bf_sim_op *op) {
+  unsigned columns = 0, depth;
+  op->unit = BF_SIM_UNIT_INT;
+  op->keeps_order = true;
+  op->ends_products = bf_ptx_has(instruction, "commit_group");
+  op->awaits_products = bf_ptx_has(instruction, "wait_group") && read_groups(instruction, op);
+  for (unsigned i = 0; i < instruction->modifiers; i++)
+    if (sscanf(instruction->modifier[i], "m64n%uk%u", &columns, &depth) == 2)
+      set_columns(gpu, columns, instruction->operand[1].kind == BF_PTX_VECTOR, op);
+}
+
 /* What an instruction has to do with asynchronous copies of its thread. */
 static void set_copies(const bf_ptx_instruction *instruction, bf_sim_op *op) {
   if (instruction->opcode != BF_PTX_OP_CP)
     return;
+  if (is_bulk(instruction)) {
+    op->is_bulk = op->keeps_order = true;
+    op->ends_stores = bf_ptx_has(instruction, "commit_group");
+    op->awaits_stores = bf_ptx_has(instruction, "wait_group") && read_groups(instruction, op);
+    return;
+  }
   op->ends_group = bf_ptx_has(instruction, "commit_group");
   op->awaits_copies = bf_ptx_has(instruction, "wait_all");
-  if (bf_ptx_has(instruction, "wait_group") && instruction->operands == 1 &&
-      instruction->operand[0].kind == BF_PTX_INTEGER &&
-      instruction->operand[0].bits < BF_SIM_GROUPS) {
+  if (bf_ptx_has(instruction, "wait_group") && read_groups(instruction, op))
     op->awaits_copies = true;
-    op->groups_left = (uint8_t)instruction->operand[0].bits;
-  }
   op->is_copy = !op->ends_group && !op->awaits_copies && instruction->operands >= 2;
+}
+
+/* Accesses to other blocks of the cluster, which happen in the order of time. */
+static void set_remote(const bf_ptx_instruction *instruction, bf_sim_op *op) {
+  bool is_named = bf_ptx_has(instruction, "shared::cluster") && !is_bulk(instruction);
+  op->is_ordered |= is_named;
+  op->may_be_remote = is_named || (instruction->space == BF_PTX_SPACE_NONE &&
+                                   bf_ptx_op_get(instruction->opcode)->access != BF_PTX_NO_ACCESS);
 }
 
 static void set_memory(const bf_sim_gpu *gpu, const bf_ptx_instruction *instruction,
@@ -151,8 +205,12 @@ static void set_memory(const bf_sim_gpu *gpu, const bf_ptx_instruction *instruct
   op->is_ordered = is_ordered(instruction);
   op->keeps_order = op->is_ordered && keeps_order(instruction);
   op->is_past_l1 = gpu->l1_marked && is_past_l1(instruction);
+  set_remote(instruction, op);
   set_copies(instruction, op);
-  op->may_free_others = instruction->opcode == BF_PTX_OP_MBARRIER;
+  if (instruction->opcode == BF_PTX_OP_MBARRIER) {
+    op->may_free_others = op->keeps_order = true;
+    op->is_try = gpu->pipeline == BF_SIM_SCOREBOARD && bf_ptx_has(instruction, "try_wait");
+  }
   if (gpu->merge && merged && op->is_shared && (merged->dropped || merged->leader)) {
     op->is_absorbed = true;
     op->unit = BF_SIM_UNIT_NONE;
@@ -224,6 +282,10 @@ void bf_sim_unit_set(const bf_sim_gpu *gpu, const bf_emu_instruction *found, bf_
     op->unit = BF_SIM_UNIT_MUL;
     break;
   case BF_PTX_WORK_MATRIX:
+    if (instruction->opcode == BF_PTX_OP_WGMMA) {
+      set_product(gpu, instruction, op);
+      break;
+    }
     op->is_memory = bf_ptx_op_get(instruction->opcode)->access == BF_PTX_MATRIX &&
                     !bf_ptx_has(instruction, "mma");
     op->is_shared = op->is_memory && bf_ptx_access_space(instruction) == BF_PTX_SPACE_SHARED;
@@ -237,6 +299,8 @@ void bf_sim_unit_set(const bf_sim_gpu *gpu, const bf_emu_instruction *found, bf_
   case BF_PTX_WORK_BARRIER:
     op->unit = BF_SIM_UNIT_BARRIER;
     op->may_free_others = true;
+    op->is_ordered = bf_ptx_has(instruction, "cluster");
+    op->joins_cluster = op->is_ordered && bf_ptx_has(instruction, "wait");
     break;
   case BF_PTX_WORK_EXCHANGE:
     op->unit = BF_SIM_UNIT_MEMORY;

@@ -34,6 +34,9 @@ void bf_sim_wait_explain(const bf_sim_wait *wait, bf_text *text) {
   case BF_SIM_WAIT_GLOBAL:
     bf_text_puts(text, "waits for global memory");
     break;
+  case BF_SIM_WAIT_MBARRIER:
+    bf_text_puts(text, "waits for an mbarrier");
+    break;
   case BF_SIM_WAIT_PIPELINE:
     bf_text_puts(text, "waits for its instructions in the pipeline");
     break;

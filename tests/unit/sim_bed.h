@@ -25,7 +25,7 @@ typedef struct sim_bed {
 /* A kernel "made" around lines of PTX, which end with ret. Shared memory is bytes 0 to 16383. */
 static inline void sim_bed_kernel(bf_text *text, const char *lines) {
   bf_text_addf(text,
-               ".version 8.0\n.target sm_90\n.address_size 64\n"
+               ".version 8.0\n.target sm_90a\n.address_size 64\n"
                ".visible .entry made(.param .u64 memory)\n{\n"
                ".reg .b32 %%r<60>;\n.reg .b64 %%d<20>;\n.reg .f32 %%f<20>;\n.reg .f64 %%e<9>;\n"
                ".reg .pred %%p<9>;\n.shared .align 16 .b8 words[16384];\n"
