@@ -159,7 +159,6 @@ bool bf_may_be_shared(const bf_ptx_instruction *instruction);
 /* Notes that the threads of place execute an instruction that may touch shared memory. */
 void bf_walk_record(bf_walk *walk, uint32_t index, bf_place place);
 
-
 /* ---- Operations (kinds.c) ---- */
 
 /* What an instruction is in a trace (bf_ptx_access_kind); false where a trace cannot hold it. */
