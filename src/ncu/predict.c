@@ -31,8 +31,9 @@ static void predict(const bf_module *module, const bf_machine *machine, bf_ncu_k
       continue;
     if (!site->is_exact)
       kernel->not_predicted = "some addresses or counts are not known without running";
-    bf_ncu_predict(kernel, site->source_file, site->source_line,
-                   site->wavefronts * blocks_of(kernel), site->ideal * blocks_of(kernel));
+    if (site->is_exact || site->wavefronts > 0)
+      bf_ncu_predict(kernel, site->source_file, site->source_line,
+                     site->wavefronts * blocks_of(kernel), site->ideal * blocks_of(kernel));
   }
   bf_kernel_analysis_free(analysis);
 }
