@@ -102,6 +102,11 @@ int cli_compile_ptx(const char *source, const cli_texts *flags, const char *outp
   return refuse("nvcc", diagnostic);
 }
 
+int cli_try_ptx(const char *source, const cli_texts *flags, const char *output,
+                bf_diagnostic *diagnostic) {
+  return cli_compile_ptx(source, flags, output, diagnostic);
+}
+
 int cli_compile_program(const char *source, const cli_texts *flags, const char *output,
                         bf_diagnostic *diagnostic) {
   return cli_compile_ptx(source, flags, output, diagnostic);
