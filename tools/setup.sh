@@ -51,6 +51,7 @@ need_to_test() {
   want qflow-tech-osu050 test -e /usr/share/qflow/tech/osu050/osu05_stdcells.lib
   want opensta has sta
   want openmpi-bin has mpirun
+  want libopenmpi-dev mpi_has_header
   want debhelper has dh
   want lintian has lintian
   want musl-tools has musl-gcc
@@ -77,6 +78,9 @@ clang_has_sanitizers() {
   rm -f "$program"
   return $status
 }
+
+# Debian's package of mpirun has mpicxx, but not its headers.
+mpi_has_header() { echo '#include <mpi.h>' | mpicxx -fsyntax-only -xc++ /dev/stdin; }
 
 # As does what it needs for WebAssembly.
 clang_has_wasm() { test -e "$(clang --target=wasm32-wasi -print-libgcc-file-name)"; }

@@ -7,7 +7,8 @@ cd "$(dirname "$0")" || exit 2
 command -v nvcc >/dev/null || PATH=$PATH:/usr/local/cuda/bin
 command -v nvcc >/dev/null || { echo 'no nvcc' && exit 77; }
 mpirun --version 2>/dev/null | grep -q 'Open MPI' || { echo 'no mpirun of Open MPI' && exit 77; }
-command -v mpicxx >/dev/null || { echo 'no mpicxx' && exit 77; }
+# Debian's package of mpirun has mpicxx, but not what it includes.
+echo '#include <mpi.h>' | mpicxx -fsyntax-only -xc++ /dev/stdin >/dev/null 2>&1 || { echo 'no mpicxx, or no mpi.h (Debian: libopenmpi-dev)' && exit 77; }
 [ -e "$build/runtime/libbankfold-lead.so" ] || { echo "no $build/runtime/libbankfold-lead.so" && exit 77; }
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT

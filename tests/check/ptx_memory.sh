@@ -8,7 +8,7 @@ trap 'rm -rf "$work"' EXIT
 compile() {
   "${CC:-cc}" -std=gnu11 -g -D_GNU_SOURCE -Iinclude -Isrc "$@" \
     -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc tests/check/ptx/memory.c \
-    src/ptx/{ops,decimal,index,lexer,names,parse,parse_expression,parse_operand,parse_declaration,parse_body,print,flow,demangle,access_kind,tile}.c \
+    src/ptx/{ops,decimal,index,lexer,names,parse,parse_expression,parse_operand,parse_declaration,parse_body,print,flow,demangle,access_kind,site,tile}.c \
     src/analyze/{operate,expression,evaluate,formula,loops,layout,operand,execute,touch,walk,kinds,sites,spread,assume}.c \
     src/access/op.c src/base/{arena,table,text,diagnostic}.c -lm -lsupc++ -o "$work/memory"
 }
