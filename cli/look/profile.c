@@ -90,17 +90,15 @@ static int profile(const void *given, int count, char **arguments) {
   if (!s->launch)
     return cli_usage_error(&cli_profile, "--launch is needed: which kernels to run, and on what");
   int status = cli_check_words(&cli_profile, s->check);
-  if (status >= 0)
-    return status;
-  status = cli_gate_check(&cli_profile, &s->gate);
+  profiling work = {.settings = s};
+  if (status < 0)
+    status = cli_gate_check(&cli_profile, &s->gate);
+  if (status < 0)
+    status = cli_seconds(&cli_profile, "time-limit", s->time_limit, &work.fix_seconds);
   if (status >= 0)
     return status;
   if (s->workers > 1024)
     return cli_usage_error(&cli_profile, "--workers takes at most 1024");
-  profiling work = {.settings = s};
-  status = cli_seconds(&cli_profile, "time-limit", s->time_limit, &work.fix_seconds);
-  if (status >= 0)
-    return status;
   int error = cli_load_machine(&s->common, &machine, &diagnostic);
   if (!error)
     error = bf_launches_check_machine(machine, &diagnostic);

@@ -4,8 +4,8 @@
 #include "cli/look/launches.h"
 #include "cli/look/sweep_axes.h"
 
-#include "kernels/devices.h"
 #include "kernels/sim_device.h"
+#include "kernels/sizes.h"
 #include "process/ranks.h"
 #include "ptx/fatbin.h"
 #include "sim/sweep_columns.h"
@@ -25,13 +25,6 @@ static void warn_of_local_file(const bf_ranks *ranks, const char *path) {
 
 /* ---- A point ---- */
 
-/* How many instructions a benchmark has. */
-typedef struct sized {
-  const bf_corpus_benchmark *benchmark;
-  unsigned scale;
-  uint64_t instructions;
-} sized;
-
 typedef struct sweeping {
   const cli_sweep *request;
   bf_sim_sweep *sweep;
@@ -39,8 +32,7 @@ typedef struct sweeping {
   double began; /* seconds */
   uint64_t shown_tenths;
   bool is_terminal, has_line;
-  sized *sized; /* benchmarks at the scales of the sweep */
-  size_t sizes;
+  bf_corpus_sizes sizes; /* of benchmarks at the scales of the sweep */
 } sweeping;
 
 static int simulate_file(const cli_sweep *request, bf_sim_ledger *ledger,
@@ -99,29 +91,6 @@ static int run_point(void *context, uint64_t number, bf_sim_row *row, bf_diagnos
 
 /* ---- Work ---- */
 
-static int add_instructions(void *sum, const bf_emu_launch *launch, const bf_emu_result *result,
-                            bf_diagnostic *diagnostic) {
-  (void)launch;
-  (void)diagnostic;
-  *(uint64_t *)sum += result->warp_instructions;
-  return BF_OK;
-}
-
-/* Instructions of a benchmark, by the emulator; 0 where it does not run. */
-static uint64_t count_instructions(const cli_point *point) {
-  uint64_t sum = 0;
-  bf_device device;
-  bf_diagnostic diagnostic;
-  bf_corpus_outcome outcome = {0};
-  bf_emu_device_options options = {.workers = 1, .after = add_instructions, .context = &sum};
-  const char *folder = point->benchmark->folder;
-  if (bf_emu_device_create(folder, bf_corpus_ptx(folder), &options, &device, &diagnostic))
-    return 0;
-  bf_corpus_execute(point->benchmark, &device, point->scale, point->seed, &outcome, &diagnostic);
-  bf_emu_device_free(&device);
-  return sum;
-}
-
 /* How long a point takes: as its instructions, which the emulator counts once for each benchmark
  * and scale. The callback of bf_sim_sweep_all. */
 static double work_of(void *context, uint64_t number) {
@@ -130,26 +99,9 @@ static double work_of(void *context, uint64_t number) {
   bf_diagnostic diagnostic;
   int error = cli_axes_point(work->request, work->sweep, number, &point, &diagnostic);
   bf_arena_free(&point.arena);
-  if (error || !point.benchmark)
-    return 0;
-  for (size_t i = 0; i < work->sizes; i++)
-    if (work->sized[i].benchmark == point.benchmark && work->sized[i].scale == point.scale)
-      return (double)work->sized[i].instructions;
-  sized *grown = realloc(work->sized, (work->sizes + 1) * sizeof *grown);
-  if (!grown)
-    return 0;
-  work->sized = grown;
-  grown[work->sizes] = (sized){point.benchmark, point.scale, count_instructions(&point)};
-  return (double)grown[work->sizes++].instructions;
-}
-
-/* Whether points differ in what is computed. */
-static bool has_sizes(const bf_sim_sweep *sweep) {
-  for (unsigned i = 0; i < sweep->axes; i++)
-    if (sweep->axis[i].values > 1 && (strcmp(sweep->axis[i].name, "benchmark") == 0 ||
-                                      strcmp(sweep->axis[i].name, "scale") == 0))
-      return true;
-  return false;
+  return error || !point.benchmark
+             ? 0
+             : (double)bf_corpus_sizes_get(&work->sizes, point.benchmark, point.scale, point.seed);
 }
 
 /* ---- Progress ---- */
@@ -235,7 +187,10 @@ static int run_points(sweeping *work, const char *basis, bf_sim_sweep_outcome *o
       .form = {work->sweep, basis, bf_sim_columns(&work->sweep->arena), work->request->json},
       .workers = simulated->workers ? (unsigned)simulated->workers : bf_ranks_workers(&work->ranks),
       .point = run_point,
-      .work = has_sizes(work->sweep) ? work_of : NULL,
+      .work =
+          bf_sim_sweep_varies(work->sweep, "benchmark") || bf_sim_sweep_varies(work->sweep, "scale")
+              ? work_of
+              : NULL,
       .progress = show_progress,
       .context = work};
   if (!run.form.columns)
@@ -258,7 +213,7 @@ int cli_sweep_run(const cli_sweep *request) {
   if (!error)
     error = run_points(&work, basis.data, &outcome, &diagnostic);
   bf_text_free(&basis);
-  free(work.sized);
+  bf_corpus_sizes_free(&work.sizes);
   bf_sim_sweep_free(work.sweep);
   if (error)
     return cli_complain(&diagnostic);

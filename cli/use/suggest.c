@@ -135,13 +135,6 @@ static int verify(running *r, bool *is_fit) {
   return error;
 }
 
-static bool has_tentative(const bf_review *review) {
-  for (size_t i = 0; i < review->arrays; i++)
-    if (review->array[i].is_patched && review->array[i].is_tentative)
-      return true;
-  return false;
-}
-
 /* Makes the patch; tentative changes that do not hold are taken back. */
 static int make_edits(running *r) {
   const settings *s = r->settings;
@@ -151,7 +144,7 @@ static int make_edits(running *r) {
   r->review.can_verify = bf_source_is_name(r->file) && !s->run && !s->trace && r->review.source &&
                          strcmp(r->review.source->file, r->file) == 0;
   BF_TRY(bf_review_patch(&r->review, kind, r->diagnostic));
-  for (bool is_fit = false; has_tentative(&r->review) && !is_fit;) {
+  for (bool is_fit = false; bf_review_has_tentative(&r->review) && !is_fit;) {
     BF_TRY(verify(r, &is_fit));
     if (is_fit)
       break;

@@ -94,24 +94,6 @@ for_each_use(const bf_review *review, const bf_review_array *item, const bf_sugg
   return uses > 0;
 }
 
-/* What is defined before the declaration: a macro or a function, or nothing. */
-static void write_definition(const bf_review *review, const bf_review_array *item,
-                             const bf_suggestion *suggestion, bf_text *text) {
-  bf_patch_array change = bf_review_change(item, suggestion);
-  bf_source_use *use;
-  size_t uses = 0;
-  char problem[200];
-  bool is_shown =
-      item->declared && item->shared.dimensions &&
-      bf_source_uses(review->source, item->declared, &use, &uses, problem, NULL) == BF_OK;
-  if (is_shown) {
-    bf_patch_find_effects(review->source, use, uses, &change);
-    bf_patch_write_definition(review->source, &change, text);
-  } else if (!bf_index_is_direct(&suggestion->map, &item->shared)) {
-    bf_index_write_macro(&suggestion->map, item->macro, text);
-  }
-}
-
 /* ---- Text ---- */
 
 typedef struct showing {
@@ -144,7 +126,7 @@ static void write_changes(const bf_review *review, const bf_review_array *item,
   if (!changes_elements(item, suggestion))
     return;
   bf_text definition = {0};
-  write_definition(review, item, suggestion, &definition);
+  bf_review_write_definition(review, item, suggestion, &definition);
   if (definition.data)
     bf_text_addf(text, "       %s\n", definition.data);
   bf_text_free(&definition);
@@ -336,7 +318,7 @@ static void write_json_suggestion(const bf_review *review, const bf_review_array
   if (kind == BF_SUGGEST_CUTE)
     bf_index_write_cute(map, &item->shared, &layout);
   else
-    write_definition(review, item, suggestion, &macro);
+    bf_review_write_definition(review, item, suggestion, &macro);
   if (map->row_elements && is_shaped && !item->declared->is_open) {
     bf_patch_array change = bf_review_change(item, suggestion);
     bf_patch_write_declaration(review->source, &change, &declaration);

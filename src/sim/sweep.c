@@ -259,6 +259,13 @@ const char *bf_sim_sweep_value(const bf_sim_sweep *sweep, uint64_t point, unsign
   return sweep->axis[axis].value[point % sweep->axis[axis].values];
 }
 
+bool bf_sim_sweep_varies(const bf_sim_sweep *sweep, const char *name) {
+  for (unsigned i = 0; i < sweep->axes; i++)
+    if (sweep->axis[i].values > 1 && strcmp(sweep->axis[i].name, name) == 0)
+      return true;
+  return false;
+}
+
 void bf_sim_sweep_free(bf_sim_sweep *sweep) {
   if (!sweep)
     return;

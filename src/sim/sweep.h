@@ -44,6 +44,8 @@ int bf_sim_sweep_parse(const char *text, bf_sim_axis_check *check, void *context
                        bf_sim_sweep **sweep, bf_diagnostic *diagnostic);
 /* The value of an axis at a point. */
 const char *bf_sim_sweep_value(const bf_sim_sweep *sweep, uint64_t point, unsigned axis);
+/* Whether an axis of that name has several values. */
+bool bf_sim_sweep_varies(const bf_sim_sweep *sweep, const char *name);
 void bf_sim_sweep_free(bf_sim_sweep *sweep);
 
 /* ---- What a result file holds ---- */

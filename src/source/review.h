@@ -105,8 +105,13 @@ int bf_review_patch(bf_review *review, int kind, bf_diagnostic *diagnostic);
 int bf_review_verify(bf_review *review, const bf_review *patched, bool *is_fit);
 /* Takes the patch back, so that it can be made again. */
 void bf_review_take_back(bf_review *review);
+/* Whether the patch has changes that hold only where the patched source was looked at. */
+bool bf_review_has_tentative(const bf_review *review);
 /* A suggestion for an array as the functions of patch.h take it. */
 bf_patch_array bf_review_change(const bf_review_array *array, const bf_suggestion *suggestion);
+/* What is defined before the declaration: a macro or a function, or nothing. */
+void bf_review_write_definition(const bf_review *review, const bf_review_array *item,
+                                const bf_suggestion *suggestion, bf_text *text);
 
 /* Counts what is left of the conflicts of patched arrays, from the accesses that a review of the
  * patched source has. */

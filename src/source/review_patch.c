@@ -126,6 +126,23 @@ bf_patch_array bf_review_change(const bf_review_array *array, const bf_suggestio
                           .is_tentative = array->is_tentative};
 }
 
+void bf_review_write_definition(const bf_review *review, const bf_review_array *item,
+                                const bf_suggestion *suggestion, bf_text *text) {
+  bf_patch_array change = bf_review_change(item, suggestion);
+  bf_source_use *use;
+  size_t uses = 0;
+  char problem[200];
+  bool is_shown =
+      item->declared && item->shared.dimensions &&
+      bf_source_uses(review->source, item->declared, &use, &uses, problem, NULL) == BF_OK;
+  if (is_shown) {
+    bf_patch_find_effects(review->source, use, uses, &change);
+    bf_patch_write_definition(review->source, &change, text);
+  } else if (!bf_index_is_direct(&suggestion->map, &item->shared)) {
+    bf_index_write_macro(&suggestion->map, item->macro, text);
+  }
+}
+
 /* Whether a change may be tried although lines that do not name an array use it, by references to
  * elements; or, where rows grow, although pointers lead to it: those that stay in a row, or go from
  * row to row by its length, need no change. */

@@ -80,3 +80,10 @@ void bf_review_take_back(bf_review *review) {
     review->array[i].problem[0] = 0;
   }
 }
+
+bool bf_review_has_tentative(const bf_review *review) {
+  for (size_t i = 0; i < review->arrays; i++)
+    if (review->array[i].is_patched && review->array[i].is_tentative)
+      return true;
+  return false;
+}
