@@ -191,6 +191,7 @@ static int analyze_kernel(bf_review *review, size_t number, const bf_launched *l
 
 int bf_review_add_analysis(bf_review *review, const uint32_t block[3], bf_diagnostic *diagnostic) {
   const char *file = review->source ? review->source->file : NULL;
+  bf_source_launches_free(review->launches); /* of an analysis before */
   BF_TRY(bf_source_launches_read(&file, file ? 1 : 0, &review->launches, diagnostic));
   for (size_t i = 0; i < review->names.kernels; i++) {
     size_t first = review->first[i];
