@@ -149,9 +149,6 @@ bool bf_emu_job_signal(bf_emu_warp *warp, const bf_emu_op *op, bf_emu_block *blo
                        const bf_emu_job *job) {
   bf_emu_job own = *job;
   own.parity = is_odd(block, job->barrier);
-  own.warp = warp;
-  own.frame = warp->frame;
-  own.op = op;
   bf_race_release(warp, block);
   return keep(warp, op, &own, &block->jobs, &block->last_job);
 }
@@ -185,19 +182,6 @@ void bf_emu_lanes_ended(bf_emu_warp *warp) {
   }
   if (warp->block->cluster)
     bf_emu_cluster_check(warp->block->cluster);
-}
-
-void bf_emu_jobs_end(const bf_emu_block *block) {
-  for (const bf_emu_job *job = block->jobs; job; job = job->next) {
-    if (job->into != block || !job->bytes)
-      continue;
-    job->warp->frame = job->frame;
-    bf_emu_fail(job->warp, job->op, BF_EMU_BAD_BARRIER, job->lane,
-                "the block ends while the copy of %u bytes to shared address 0x%x is on its way: "
-                "no thread has waited for it at the mbarrier at 0x%x",
-                job->bytes, job->into_offset, job->barrier);
-    return;
-  }
 }
 
 static void drop(bf_emu_job *job) {

@@ -25,10 +25,6 @@ struct bf_emu_job {
   uint32_t arrivals; /* at the barrier, beside the bytes */
   uint64_t ticket;   /* it arrives when bf_emu_jobs_land says so; 0: when it is waited for */
   bool parity;       /* of the barrier's phase when it was issued, in which it must arrive */
-  /* Who issued it, where it signals a barrier. */
-  bf_emu_warp *warp;
-  bf_emu_frame *frame;
-  const bf_emu_op *op;
   /* What it does: bytes from `from` (NULL: from value) to `to`, elements combined as reduce says.
    */
   uint8_t *to;
@@ -68,10 +64,6 @@ bool bf_emu_jobs_arrive(bf_emu_block *block, uint32_t offset);
 
 /* Does the jobs of a block that have this ticket. */
 void bf_emu_jobs_land(bf_emu_block *block, uint64_t ticket);
-/* A block has ended: a copy that is still on its way into it, because nobody waited, ends the
- * launch at the instruction that issued it. */
-void bf_emu_jobs_end(const bf_emu_block *block);
-
 /* What a warp has on its way is forgotten, or given back. */
 void bf_emu_late_begin(bf_emu_warp *warp);
 void bf_emu_late_free(bf_emu_warp *warp);

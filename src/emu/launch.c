@@ -13,7 +13,6 @@
 #include "emu/cluster.h"
 #include "emu/device.h"
 #include "emu/isa.h"
-#include "emu/late.h"
 #include "emu/race.h"
 #include "emu/warp.h"
 #include "ptx/rewritten.h"
@@ -122,10 +121,8 @@ static outcome run_block(bf_emu_block *block) {
       waits |= gave_up;
       moved |= !gave_up;
     }
-    if (block->threads_alive == 0) {
-      bf_emu_jobs_end(block);
-      return flight->stop ? STOPPED : DONE;
-    }
+    if (block->threads_alive == 0)
+      return DONE;
     if (!moved)
       return waits ? WAITS : STUCK;
   }

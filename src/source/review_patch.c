@@ -28,12 +28,6 @@ bool bf_review_is_of_use(const bf_source *source, const bf_source_use *use, size
   return false;
 }
 
-/* Whether a place is FILE:0: what the compiler made of several lines. */
-static bool has_no_line(const char *place) {
-  const char *colon = strrchr(place, ':');
-  return colon && strcmp(colon, ":0") == 0;
-}
-
 /* Writes to problem where an access to an array comes from a line that does not name it, as with a
  * macro of a header; or that this cannot be known. Else problem stays. */
 static int find_hidden(const bf_review *review, const bf_review_array *array,
@@ -53,8 +47,8 @@ static int find_hidden(const bf_review *review, const bf_review_array *array,
     if (!place || strncmp(place, "ptx:", 4) == 0)
       snprintf(problem, BF_REVIEW_MOST_REASON,
                "no line information says where its accesses are (nvcc -lineinfo)");
-    else if (!has_no_line(place) && !bf_review_is_of_use(review->source, use, uses,
-                                                         bf_site_line(place, review->source->file)))
+    else if (!bf_review_is_of_use(review->source, use, uses,
+                                  bf_site_line(place, review->source->file)))
       snprintf(problem, BF_REVIEW_MOST_REASON, "the access at %.100s does not name it", place);
   }
   return BF_OK;
