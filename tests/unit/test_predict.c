@@ -172,6 +172,10 @@ static void predictions_must_beat_their_error(void **state) {
   assert_true(bf_judge_is_worth(&c));
   c.after.instructions = 4 * 8; /* as much as the wavefronts that are saved */
   assert_false(bf_judge_is_worth(&c));
+  c.after.instructions = 4 * 8 - 1; /* a little less than that, which is not told from nothing */
+  assert_false(bf_judge_is_worth(&c));
+  c.after.instructions = 4 * 8 - 2;
+  assert_true(bf_judge_is_worth(&c));
   c.after.instructions = 0;
   c.after.predicted_cycles = 953;
   assert_false(bf_judge_is_worth(&c));
