@@ -203,9 +203,9 @@ def run_under_ncu(commands, folder):
     return [found[i:i + RUNS] for i in range(0, len(found), RUNS)]
 
 
-def measure(writer, folder):
+def measure(writer, folder, only):
     right = {}
-    for (name, scale), command in build_all(folder, None).items():
+    for (name, scale), command in build_all(folder, only).items():
         run = subprocess.run(command, capture_output=True, text=True, check=False)
         if run.returncode or not is_right(run.stdout):
             sys.stderr.write(f"{name} {scale}: {run.stdout[-500:]} {run.stderr[-500:]}\n")
@@ -300,7 +300,7 @@ def main():
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow(COLUMNS)
         with tempfile.TemporaryDirectory() as folder:
-            measure(writer, folder)
+            measure(writer, folder, option("--only"))
     return 0
 
 
