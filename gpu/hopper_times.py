@@ -6,7 +6,7 @@ launch of the programs for Hopper (tests/programs) at two sizes, and of Triton's
 Compute with flushed caches: the median, least and most cycles of three runs. Programs check their results; a wrong one ends
 this with status 1. Skipped (status 77) without a Hopper GPU, nvcc or ncu.
 
-Run as: hopper_times.py [--output FILE]
+Run as: hopper_times.py [--output FILE] [--only NAME]
         hopper_times.py --compare BANKFOLD [FILE] [--only NAME]   the simulator's cycles beside those of FILE
 """
 import concurrent.futures
