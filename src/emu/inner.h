@@ -408,6 +408,10 @@ const bf_emu_op *bf_emu_fail_access(bf_emu_warp *warp, const bf_emu_op *op, bf_p
                                     unsigned lane, uint64_t address, unsigned width_bytes,
                                     bool is_write, bf_emu_fault_kind kind);
 
+/* Adds why to what bf_emu_fail_access has just said, unless another fault came first or a reason is
+ * there. */
+void bf_emu_add_reason(bf_emu_warp *warp, const bf_emu_op *op, const char *reason);
+
 /* Says that an access races with another, which text describes; false: that has ended the launch.
  */
 bool bf_emu_say_race(bf_emu_warp *warp, const bf_emu_op *op, bf_ptx_space space, unsigned lane,
