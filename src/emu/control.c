@@ -361,14 +361,14 @@ static bool is_per_lane(bf_ptx_special special) {
          (special >= BF_PTX_SPECIAL_LANEMASK_EQ && special <= BF_PTX_SPECIAL_LANEMASK_GT);
 }
 
-/* d = value in all lanes, as small[0] bytes. */
+/* d = value in all lanes, as small[0] bytes; two numbers are stored at once. */
 static void set_all(bf_emu_warp *warp, const bf_emu_op *op, uint64_t value) {
-  if (op->small[0] == 8)
-    for (unsigned lane = 0; lane < BF_EMU_LANES; lane++)
-      BF_LANES(uint64_t, op->d)[lane] = value;
-  else
-    for (unsigned lane = 0; lane < BF_EMU_LANES; lane++)
-      BF_LANES(uint32_t, op->d)[lane] = (uint32_t)value;
+  typedef uint64_t pair __attribute__((vector_size(16), aligned(8), may_alias));
+  pair *to = (pair *)BF_LANES(uint64_t, op->d);
+  uint64_t half = op->small[0] == 8 ? value : (uint64_t)(uint32_t)value << 32 | (uint32_t)value;
+  unsigned pairs = BF_EMU_LANES * (op->small[0] == 8 ? 8u : 4u) / sizeof *to;
+  for (unsigned i = 0; i < pairs; i++)
+    to[i] = (pair){half, half};
 }
 
 /* d = special register a, component b, as small[0] bytes. */
