@@ -143,6 +143,7 @@ static int fill(const bf_ptx_function *kernel, const bf_analyze_options *options
   f->options.parameter = f->bytes;
   f->options.is_known = f->is_known;
   f->options.spreads_data = true;
+  f->options.machine = NULL;
   for (unsigned i = 0; i < 3; i++) {
     if (!options->grid[i])
       f->options.grid[i] = i < 2 ? GRID : 1;
@@ -241,8 +242,7 @@ static const bf_analyze_site *find_site(const bf_analysis *analysis, uint32_t in
   return is_there ? &analysis->site[low] : NULL;
 }
 
-/* Whether nothing but an offset is unknown. */
-static bool is_but_offset(const bf_analyze_site *site) {
+bool bf_analyze_is_counted(const bf_analyze_site *site) {
   for (unsigned i = 0; i < site->unknowns; i++)
     if (site->unknown[i].kind != BF_UNKNOWN_OFFSET)
       return false;
@@ -265,7 +265,8 @@ static int keep_reasons(bf_analysis *whole, const bf_analyze_site *open,
   return BF_OK;
 }
 
-/* Puts in the place of a site of whole that is not exact what a launch or assumptions tell. */
+/* Puts in the place of a site of whole that is not exact what a launch or assumptions tell. What
+ * each access costs can be certain without them; then they tell how many there are. */
 static int improve(bf_analysis *whole, bf_analyze_site *site) {
   const bf_analysis *launch = whole->part[0], *assumed = whole->part[1];
   const bf_analyze_site *exact = find_site(launch, site->instruction);
@@ -277,13 +278,18 @@ static int improve(bf_analysis *whole, bf_analyze_site *site) {
     site->certainty = BF_CERTAIN_LAUNCH;
     return BF_OK;
   }
+  if (!site->is_settled && exact && exact->is_settled) {
+    *site = *exact;
+    site->certainty = BF_CERTAIN_LAUNCH;
+  }
   /* fewest and most wavefronts of all offsets say more than those of one */
-  if (is_but_offset(site) || !likely || !is_usable(assumed, likely))
+  if (bf_analyze_is_counted(site) || !likely || !is_usable(assumed, likely))
     return BF_OK;
   bf_analyze_site open = *site; /* its formula is that for all values */
   *site = *likely;
   site->is_exact = false;
-  site->certainty = BF_CERTAIN_ASSUMED;
+  site->is_settled = open.is_settled;
+  site->certainty = open.is_settled ? open.certainty : BF_CERTAIN_ASSUMED;
   if (open.formula) {
     site->formula = open.formula;
     site->is_affine = open.is_affine;
@@ -309,17 +315,21 @@ static int name_launch(const bf_analyze_options *one, bf_analysis *analysis) {
 static int note(bf_analysis *analysis) {
   const char **list = bf_arena_alloc(&analysis->arena, (analysis->notes + 2) * sizeof *list);
   char text[400];
-  bool is_used[BF_CERTAIN_NOT + 1] = {false};
+  bool is_used[2] = {false}; /* the launch, assumptions */
   if (!list)
     return BF_NO_MEMORY;
   if (analysis->notes)
     memcpy(list, analysis->note, analysis->notes * sizeof *list);
-  for (uint32_t i = 0; i < analysis->sites; i++)
-    is_used[analysis->site[i].certainty] |= analysis->site[i].accesses != 0;
+  for (uint32_t i = 0; i < analysis->sites; i++) {
+    const bf_analyze_site *site = &analysis->site[i];
+    bool is_launch = site->certainty == BF_CERTAIN_LAUNCH;
+    is_used[0] |= site->accesses && is_launch;
+    is_used[1] |= site->accesses && !site->is_exact && site->certainty != BF_CERTAIN_NOT;
+  }
   analysis->note = list;
   for (unsigned i = 0; i < 2; i++) {
     const char *what = i ? analysis->assumed : analysis->launch;
-    if (!what || !is_used[i ? BF_CERTAIN_ASSUMED : BF_CERTAIN_LAUNCH])
+    if (!what || !is_used[i])
       continue;
     snprintf(text, sizeof text, "%s: %s", i ? "assumed" : "of the launch", what);
     if (!(list[analysis->notes] = bf_arena_copy(&analysis->arena, text)))

@@ -9,7 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static const bf_rows_form kernels_form = {"scan", 1}, compiled_form = {"compiled", 1};
+static const bf_rows_form kernels_form = {"scan", 2}, compiled_form = {"compiled", 1};
 
 typedef struct kernel_row {
   const char *name, *readable, *block, *block_from, *rests_on, *change, *reason;
@@ -30,8 +30,8 @@ static const bf_field line_fields[] = {
     BF_FIELD_OR_NULL(bf_scan_line, what), BF_FIELD(bf_scan_line, accesses),
     BF_FIELD(bf_scan_line, wavefronts),   BF_FIELD(bf_scan_line, ideal),
     BF_FIELD(bf_scan_line, conflicts),    BF_FIELD(bf_scan_line, sites),
-    BF_FIELD(bf_scan_line, exact),        BF_FIELD(bf_scan_line, assumed),
-    BF_FIELD(bf_scan_line, unknown)};
+    BF_FIELD(bf_scan_line, exact),        BF_FIELD(bf_scan_line, each),
+    BF_FIELD(bf_scan_line, assumed),      BF_FIELD(bf_scan_line, unknown)};
 static const bf_row line_form = BF_ROW("line", line_fields);
 
 typedef struct ptx_row {
@@ -172,6 +172,7 @@ static int take_line(reading *r, bf_rows *rows, bf_diagnostic *diagnostic) {
   own->conflicts += line.conflicts;
   own->sites += line.sites;
   own->exact += line.exact;
+  own->each += line.each;
   own->assumed += line.assumed;
   own->unknown += line.unknown;
   return BF_OK;

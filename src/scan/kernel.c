@@ -97,8 +97,10 @@ static int add_site(const looking *work, bf_scan_kernel *own, const bf_analyze_s
     return bf_no_memory(diagnostic);
   line->sites++;
   bool is_lost = error || !site->has_op || site->certainty == BF_CERTAIN_NOT;
-  line->exact += site->is_exact && !is_lost;
-  line->assumed += !site->is_exact && !is_lost;
+  bool is_exact = site->is_exact || site->is_settled;
+  line->exact += is_exact && !is_lost;
+  line->each += is_exact && !site->is_exact && !is_lost;
+  line->assumed += !is_exact && !is_lost;
   line->unknown += is_lost;
   if (error)
     return BF_OK; /* it cannot be on this machine */
@@ -128,6 +130,7 @@ static int finish_lines(const looking *work, bf_scan_kernel *own, bf_diagnostic 
     own->conflicts += line->conflicts;
     own->sites += line->sites;
     own->exact += line->exact;
+    own->each += line->each;
     own->assumed += line->assumed;
     own->unknown += line->unknown;
   }
@@ -140,7 +143,7 @@ static int finish_lines(const looking *work, bf_scan_kernel *own, bf_diagnostic 
 static const char *foundation(bf_arena *arena, const bf_analysis *analysis, const char *from,
                               const bf_scan_kernel *own) {
   char text[600];
-  bool has_launch = false, has_assumed = own->assumed != 0;
+  bool has_launch = false, has_assumed = own->assumed + own->each != 0;
   for (uint32_t i = 0; i < analysis->sites; i++)
     has_launch |= analysis->site[i].certainty == BF_CERTAIN_LAUNCH;
   snprintf(text, sizeof text, "%s%s%s%s%s%s", has_launch ? from : "", has_launch ? ", " : "",
@@ -168,6 +171,7 @@ static int look_in_block(const looking *work, const bf_ptx_function *kernel,
                          fitting *fit, bf_diagnostic *diagnostic) {
   uint64_t steps = (uint64_t)kernel->instructions * STEPS_PER_INSTRUCTION;
   bf_analyze_options options = {.accesses_only = true,
+                                .machine = work->options->machine,
                                 .most_steps = steps > MOST_STEPS ? steps : MOST_STEPS};
   bf_analyze_given given = {0};
   bf_analysis *analysis = NULL;

@@ -127,11 +127,13 @@ static void show_kernel(const bf_scan_kernel *kernel, bool has_colour, bf_text *
 
 /* How much is known, in a line. */
 static void show_sums(const bf_scan *scan, size_t with_conflicts, bf_text *text) {
-  uint64_t sites = 0, exact = 0, assumed = 0, unknown = 0;
+  uint64_t sites = 0, exact = 0, each = 0, assumed = 0, unknown = 0, guessed = 0;
   size_t changed = 0;
   for (size_t i = 0; i < scan->kernels; i++) {
     sites += scan->kernel[i].sites;
     exact += scan->kernel[i].exact;
+    each += scan->kernel[i].each;
+    guessed += strcmp(scan->kernel[i].block_from, "assumed") == 0 ? scan->kernel[i].sites : 0;
     assumed += scan->kernel[i].assumed;
     unknown += scan->kernel[i].unknown;
     changed += scan->kernel[i].change != NULL;
@@ -144,10 +146,10 @@ static void show_sums(const bf_scan *scan, size_t with_conflicts, bf_text *text)
   if (sites)
     bf_text_addf(
         text,
-        "%llu instructions on shared memory: %u%% known exactly, %u%% on assumptions, %u%% with "
-        "addresses\n",
-        (unsigned long long)sites, percent(exact, sites), percent(assumed, sites),
-        percent(sites - unknown, sites));
+        "%llu instructions on shared memory: %u%% known exactly (%u%% but for how many accesses), "
+        "%u%% on assumptions, %u%% with addresses; %u%% in blocks of an assumed shape\n",
+        (unsigned long long)sites, percent(exact, sites), percent(each, sites),
+        percent(assumed, sites), percent(sites - unknown, sites), percent(guessed, sites));
 }
 
 void bf_scan_show(const bf_scan *scan, const bf_scan_kernel *const *ranked, size_t most,
@@ -190,6 +192,7 @@ static void write_line(bf_json *json, const bf_scan_line *line) {
   bf_json_string(json, "explanation", line->what);
   bf_json_number(json, "instructions", line->sites);
   bf_json_number(json, "exact", line->exact);
+  bf_json_number(json, "each", line->each);
   bf_json_number(json, "assumed", line->assumed);
   bf_json_number(json, "unknown", line->unknown);
   write_counts(json, line->accesses, line->wavefronts, line->ideal, line->conflicts);
@@ -207,6 +210,7 @@ static void write_kernel(bf_json *json, const bf_scan_kernel *kernel) {
   bf_json_string(json, "rests_on", kernel->rests_on);
   bf_json_number(json, "instructions", kernel->sites);
   bf_json_number(json, "exact", kernel->exact);
+  bf_json_number(json, "each", kernel->each);
   bf_json_number(json, "assumed", kernel->assumed);
   bf_json_number(json, "unknown", kernel->unknown);
   write_counts(json, kernel->accesses, kernel->wavefronts, kernel->ideal, kernel->conflicts);

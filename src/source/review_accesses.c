@@ -99,7 +99,7 @@ static int add_site(bf_review *review, size_t kernel, const bf_analysis *analysi
       error = add_access(review, kernel, false, &access, diagnostic);
   }
   review->unknown += !site->is_exact || !is_good;
-  review->is_partial[kernel] |= !is_good || site->certainty == BF_CERTAIN_ASSUMED;
+  review->is_partial[kernel] |= !is_good || !site->is_exact;
   bf_text_free(&name);
   return error;
 }
