@@ -105,6 +105,9 @@ typedef struct bf_analyze_site {
   /* Each access has the same conflicts on the machine of the options, whatever is not known of it;
    * which of them are executed, how often and by which lanes may be unknown. */
   bool is_settled;
+  /* Addresses rest on no assumption: whatever lanes do here in a block, a listed access has its
+   * address. */
+  bool is_placed;
   bf_analyze_certainty certainty; /* of the conflicts of each access */
   bool leaves_variable; /* an access lies outside of the variable that its address names */
   unsigned unknowns;
@@ -155,7 +158,8 @@ void bf_analysis_free(bf_analysis *analysis);
 int bf_analyze_assuming(const bf_ptx_module *module, const bf_ptx_function *kernel,
                         const bf_analyze_options *options, bf_analysis **analysis,
                         bf_diagnostic *diagnostic);
-/* Whether it is known how many accesses a site has, and by which lanes: at most their offset is not.
+/* Whether it is known how many accesses a site has, and by which lanes: at most their offset is
+ * not.
  */
 bool bf_analyze_is_counted(const bf_analyze_site *site);
 /* Sites of which an access lies outside shared memory: a block of that shape is not what the kernel

@@ -249,6 +249,33 @@ bool bf_analyze_is_counted(const bf_analyze_site *site) {
   return true;
 }
 
+/* Whether nothing but how often lanes are here, and which, is unknown of a site. */
+static bool is_placed(const bf_analyze_site *site) {
+  for (unsigned i = 0; i < site->unknowns; i++)
+    if (site->unknown[i].kind != BF_UNKNOWN_COUNT && site->unknown[i].kind != BF_UNKNOWN_LANES)
+      return false;
+  return site->has_op;
+}
+
+enum { MOST_COMPARED = 1 << 24 }; /* pairs of accesses */
+
+/* Whether each access of a site is one of another list. */
+static bool is_among(const bf_analyze_site *site, const bf_analyze_site *list) {
+  if (site->accesses && list->accesses > MOST_COMPARED / site->accesses)
+    return false;
+  for (size_t i = 0, found = 0; i < site->accesses; i++) {
+    size_t tried = 0;
+    while (tried < list->accesses &&
+           memcmp(&site->access[i], &list->access[found], sizeof *site->access) != 0) {
+      found = found + 1 < list->accesses ? found + 1 : 0;
+      tried++;
+    }
+    if (tried == list->accesses)
+      return false;
+  }
+  return true;
+}
+
 /* Gives a site the reasons for which it is not exact, and what data was taken to be. */
 static int keep_reasons(bf_analysis *whole, const bf_analyze_site *open,
                         const bf_analyze_site *likely, bf_analyze_site *site) {
@@ -275,19 +302,25 @@ static int improve(bf_analysis *whole, bf_analyze_site *site) {
     return BF_OK;
   if (exact && exact->is_exact) {
     *site = *exact;
+    site->is_placed = true;
     site->certainty = BF_CERTAIN_LAUNCH;
     return BF_OK;
   }
   if (!site->is_settled && exact && exact->is_settled) {
     *site = *exact;
+    site->is_placed = is_placed(exact);
     site->certainty = BF_CERTAIN_LAUNCH;
   }
+  bf_analyze_site open = *site; /* its formula is that for all values */
+  const bf_analyze_site *placed = site->is_placed             ? &open
+                                  : exact && is_placed(exact) ? exact
+                                                              : NULL;
   /* fewest and most wavefronts of all offsets say more than those of one */
   if (bf_analyze_is_counted(site) || !likely || !is_usable(assumed, likely))
     return BF_OK;
-  bf_analyze_site open = *site; /* its formula is that for all values */
   *site = *likely;
   site->is_exact = false;
+  site->is_placed = placed && is_among(placed, likely);
   site->is_settled = open.is_settled;
   site->certainty = open.is_settled ? open.certainty : BF_CERTAIN_ASSUMED;
   if (open.formula) {
@@ -356,6 +389,8 @@ int bf_analyze_assuming(const bf_ptx_module *module, const bf_ptx_function *kern
   }
   if (!error && !is_done)
     error = assume(module, kernel, &one, &whole->part[1], diagnostic);
+  for (uint32_t i = 0; i < whole->sites; i++)
+    whole->site[i].is_placed = is_placed(&whole->site[i]);
   for (uint32_t i = 0; !error && i < whole->sites; i++)
     error = improve(whole, &whole->site[i]) ? bf_no_memory(diagnostic) : BF_OK;
   if (!error && whole->part[1])
