@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-_Static_assert(BF_REPEATS == 1 << (64 - 50), "bf_repeats_slot gives so many");
+_Static_assert(BF_REPEATS == 1 << (64 - 46), "bf_repeats_slot gives so many");
 
 /* Repeats after which the caller may tell progress. */
 enum { MOST_PASSED = 1 << 20 };

@@ -4,6 +4,7 @@
 #include "analyze/likely.h"
 #include "ptx/block.h"
 #include "ptx/demangle.h"
+#include "ptx/site.h"
 #include "scan/inner.h"
 #include "tune/predict.h"
 
@@ -83,6 +84,23 @@ static const char *explain(const looking *work, const bf_analyze_site *site,
   return kept;
 }
 
+/* Counts a site that is not known exactly by the most that is unknown of it. */
+static void count_reason(bf_scan_reasons *because, const bf_analyze_site *site, bool is_lost) {
+  bool has[BF_UNKNOWN_VALUE + 1] = {false};
+  for (unsigned i = 0; i < site->unknowns; i++)
+    has[site->unknown[i].kind] = true;
+  if (has[BF_UNKNOWN_VALUE] && !is_lost)
+    because->data++;
+  else if (is_lost || has[BF_UNKNOWN_ADDRESS])
+    because->address++;
+  else if (has[BF_UNKNOWN_LANES])
+    because->lanes++;
+  else if (has[BF_UNKNOWN_OFFSET])
+    because->offset++;
+  else
+    because->count++;
+}
+
 /* Adds what a site costs to its line. */
 static int add_site(const looking *work, bf_scan_kernel *own, const bf_analyze_site *site,
                     bf_diagnostic *diagnostic) {
@@ -102,6 +120,8 @@ static int add_site(const looking *work, bf_scan_kernel *own, const bf_analyze_s
   line->each += is_exact && !site->is_exact && !is_lost;
   line->assumed += !is_exact && !is_lost;
   line->unknown += is_lost;
+  if (!is_exact || is_lost)
+    count_reason(&own->because, site, is_lost);
   if (error)
     return BF_OK; /* it cannot be on this machine */
   line->accesses += cost.accesses;
@@ -207,6 +227,17 @@ static int look_in_block(const looking *work, const bf_ptx_function *kernel,
 
 /* ---- Blocks ---- */
 
+/* The file near which launches of a kernel are looked for: of PTX, the source that its line
+ * information names. */
+static const char *home_of(const looking *work, const bf_ptx_function *kernel) {
+  const char *file = NULL;
+  uint64_t line;
+  bool is_ptx = scan_ends_with(work->unit, ".ptx");
+  for (uint32_t i = 0; i < kernel->instructions && is_ptx && !file; i++)
+    bf_ptx_user_line(work->module, kernel->instruction[i], &file, &line);
+  return file ? file : work->unit;
+}
+
 /* The blocks to look at a kernel with, and why these: what it requires, what the user says, what
  * launches have, or what is likely. */
 static bf_launched shapes_of(const looking *work, const bf_ptx_function *kernel,
@@ -219,7 +250,7 @@ static bf_launched shapes_of(const looking *work, const bf_ptx_function *kernel,
   if (own.block[0][0])
     return own;
   bf_launched launched;
-  if (bf_source_launches_find(work->launches, work->unit, readable, &launched))
+  if (bf_source_launches_find(work->launches, home_of(work, kernel), readable, &launched))
     return launched;
   bf_likely likely;
   bool is_guess = bf_likely_find(kernel, &likely) || !likely.count;

@@ -28,6 +28,11 @@ typedef struct bf_scan_line {
   uint64_t assumed, unknown; /* known on assumptions; of unknown address */
 } bf_scan_line;
 
+/* Instructions that are not known exactly, by the most that is unknown of them. */
+typedef struct bf_scan_reasons {
+  uint64_t address, data, lanes, offset, count;
+} bf_scan_reasons;
+
 /* A kernel. */
 typedef struct bf_scan_kernel {
   const char *unit;       /* the file that it was found in */
@@ -38,10 +43,11 @@ typedef struct bf_scan_kernel {
   uint64_t places;        /* other files that hold the same kernel */
   uint64_t accesses, wavefronts, ideal, conflicts;
   uint64_t sites, exact, each, assumed, unknown;
-  const char *rests_on; /* what the launch or assumptions are that numbers rest on, or "" */
-  const char *change;   /* what is predicted to win: lines of a list of hashes, or NULL */
-  const char *reason;   /* what is predicted, or why nothing is changed */
-  double share;         /* of the time that is left with change; 1 without one */
+  bf_scan_reasons because; /* of those assumed and unknown */
+  const char *rests_on;    /* what the launch or assumptions are that numbers rest on, or "" */
+  const char *change;      /* what is predicted to win: lines of a list of hashes, or NULL */
+  const char *reason;      /* what is predicted, or why nothing is changed */
+  double share;            /* of the time that is left with change; 1 without one */
   uint64_t lines;
   bf_scan_line *line; /* by falling conflicts */
 } bf_scan_kernel;
