@@ -119,6 +119,13 @@ static inline bool bf_repeats_holds(const bf_repeat *known, const bf_repeat *key
   return known->shape == key->shape && known->first == key->first && known->site == key->site;
 }
 
+/* What is known of a key: each has two places, of neighbouring numbers. NULL: nothing. */
+static inline bf_repeat *bf_repeats_find(bf_repeats *repeats, uint32_t slot, const bf_repeat *key) {
+  if (bf_repeats_holds(&repeats->slot[slot], key))
+    return &repeats->slot[slot];
+  return bf_repeats_holds(&repeats->slot[slot ^ 1], key) ? &repeats->slot[slot ^ 1] : NULL;
+}
+
 /* ---- Packed (packed.c) ---- */
 
 /* True if the file starts with the packed form's magic number. */
