@@ -14,9 +14,9 @@ static const uint32_t tiles[][3] = {{16, 16, 1}, {32, 8, 1}, {32, 32, 1}, {32, 4
                                     {8, 8, 4},   {16, 4, 4}, {8, 8, 8}};
 
 /* What is tried where a kernel fits none of these. */
-static const uint32_t others[][3] = {{16, 1, 1}, {8, 1, 1},  {8, 4, 1},   {8, 16, 1},
-                                     {4, 8, 1},  {16, 2, 1}, {16, 4, 1},  {4, 4, 1},
-                                     {8, 32, 1}, {64, 8, 1}, {128, 2, 1}, {32, 2, 1}};
+static const uint32_t others[][3] = {{16, 1, 1}, {8, 1, 1},  {8, 4, 1},  {8, 16, 1},
+                                     {4, 8, 1},  {16, 2, 1}, {16, 4, 1}, {4, 4, 1},
+                                     {8, 32, 1}, {64, 8, 1}, {128, 2, 1}};
 
 /* Whether a kernel reads a part of the thread index: x, y or z, or a part that is not named. */
 static bool reads_part(const bf_ptx_function *kernel, char part) {

@@ -171,6 +171,8 @@ static int choose_likely(const bf_ptx_module *module, const bf_ptx_function *ker
   if (!is_guess || least <= UINT32_MAX)
     return BF_OK;
   bf_likely_find_others(kernel, &likely);
+  if (bf_likely_is_tiled(kernel))
+    bf_likely_add(&likely, (const uint32_t[3]){32, 2, 1});
   return choose_of(module, kernel, &likely, block, &least, diagnostic);
 }
 
