@@ -39,7 +39,7 @@ enum { COLUMNS_MAX = 1 << 30 };
 
 /* Sums over the sites of a kernel. */
 typedef struct totals {
-  uint32_t sites, exact;
+  uint32_t sites, exact, each;
   uint64_t accesses, wavefronts, ideal, conflicts;
 } totals;
 
@@ -105,12 +105,15 @@ static void print_pattern(run_state *s, const finding *f) {
 
 static void print_cost(run_state *s, const finding *f) {
   static const char *const certain[] = {" per block", " per block of the launch", ", assumed", ""};
+  static const char *const each[] = {
+      "; their number is assumed, what each costs holds for all values",
+      "; their number is assumed, what each costs holds for the launch", ", assumed", ""};
   const bf_analyze_cost *c = &f->cost;
   bf_text *text = &s->text;
-  bf_text_addf(
-      text,
-      "    %s%llu access%s%s: ", s->color ? (c->most_conflicts ? "\033[31m" : "\033[32m") : "",
-      (unsigned long long)c->accesses, c->accesses == 1 ? "" : "es", certain[f->site->certainty]);
+  bf_text_addf(text, "    %s%llu access%s%s: ",
+               s->color ? (c->most_conflicts ? "\033[31m" : "\033[32m") : "",
+               (unsigned long long)c->accesses, c->accesses == 1 ? "" : "es",
+               (bf_analyze_is_counted(f->site) ? certain : each)[f->site->certainty]);
   if (c->conflicts != c->most_conflicts)
     bf_text_addf(text, "%llu to %llu wavefronts, ideal %llu, %llu to %llu conflicts",
                  (unsigned long long)c->wavefronts, (unsigned long long)c->most_wavefronts,
@@ -222,6 +225,7 @@ static void write_site(run_state *s, const finding *f) {
   write_pattern(json, f);
   bf_json_bool(json, "exact", site->is_exact);
   bf_json_string(json, "certainty", bf_analyze_certainty_name(site->certainty));
+  bf_json_bool(json, "each", site->is_settled && !bf_analyze_is_counted(site));
   write_unknowns(json, site);
   bf_json_number(json, "offset_step_bytes", site->offset_step_bytes);
   bf_json_number(json, "accesses", site->accesses);
@@ -298,6 +302,7 @@ static int show_site(run_state *s, const bf_analysis *analysis, const bf_analyze
     error = keep_finding(s, &f, diagnostic);
   total->sites++;
   total->exact += site->is_exact;
+  total->each += !site->is_exact && site->is_settled;
   total->accesses += f.cost.accesses;
   total->wavefronts += f.cost.wavefronts;
   total->ideal += f.cost.ideal;
@@ -402,6 +407,7 @@ static void end_kernel(run_state *s, const bf_analysis *analysis, const totals *
     bf_json_begin(json, "total", '{', true);
     bf_json_number(json, "sites", t->sites);
     bf_json_number(json, "exact", t->exact);
+    bf_json_number(json, "each", t->each);
     bf_json_number(json, "accesses", t->accesses);
     bf_json_number(json, "wavefronts", t->wavefronts);
     bf_json_number(json, "ideal", t->ideal);
@@ -418,14 +424,17 @@ static void end_kernel(run_state *s, const bf_analysis *analysis, const totals *
     bf_text_addf(&s->text, "  note: %s\n", analysis->note[i]);
   if (t->sites == 0)
     bf_text_puts(&s->text, "  no access to shared memory\n");
-  else
-    bf_text_addf(&s->text,
-                 "  %u of %u instructions on shared memory are fully known; %llu access%s, %llu "
-                 "wavefront%s, ideal %llu, %llu conflict%s on %s\n",
-                 t->exact, t->sites, (unsigned long long)t->accesses, t->accesses == 1 ? "" : "es",
+  else {
+    bf_text_addf(&s->text, "  %u of %u instructions on shared memory are fully known", t->exact,
+                 t->sites);
+    if (t->each)
+      bf_text_addf(&s->text, ", %u more but for their number or an offset", t->each);
+    bf_text_addf(&s->text, "; %llu access%s, %llu wavefront%s, ideal %llu, %llu conflict%s on %s\n",
+                 (unsigned long long)t->accesses, t->accesses == 1 ? "" : "es",
                  (unsigned long long)t->wavefronts, plural(t->wavefronts),
                  (unsigned long long)t->ideal, (unsigned long long)t->conflicts,
                  plural(t->conflicts), bf_machine_name(s->machine));
+  }
 }
 
 /* The block that the kernel requires (.reqntid), where none was given. */
@@ -441,7 +450,7 @@ static int find_block(const run_state *s, const bf_ptx_function *kernel, uint32_
 
 static int analyze_kernel(run_state *s, const bf_ptx_module *module, const bf_ptx_function *kernel,
                           bf_diagnostic *diagnostic) {
-  bf_analyze_options o = {.has_block_index = s->settings->index != NULL};
+  bf_analyze_options o = {.has_block_index = s->settings->index != NULL, .machine = s->machine};
   bf_analyze_given given = {0};
   bf_analysis *analysis = NULL;
   totals total = {0};

@@ -78,7 +78,7 @@ static inline unsigned bf_width_index(unsigned width_bytes) {
  * the first address that matter to the caller. They are counted by the reader alone, without their
  * addresses being put together. What the caller knows of an access it keeps by the number of its
  * slot. */
-enum { BF_REPEATS = 1 << 14, BF_REPEATS_NONE = BF_REPEATS };
+enum { BF_REPEATS = 1 << 18, BF_REPEATS_NONE = BF_REPEATS };
 typedef struct bf_repeats bf_repeats;
 /* forget is called with the executions of a slot beyond those of the access that was given out,
  * before the slot gets another access and by bf_repeats_flush. */

@@ -517,10 +517,10 @@ uint64_t bf_packed_pass(bf_trace *trace, bf_repeats *repeats, uint64_t most) {
     bf_repeat key;
     if (!walk_on(&next, &trace->shapes, trace->version, room))
       break;
-    bf_repeat *known =
-        &repeats->slot[bf_repeats_slot(repeats, next.op, next.width_bytes, next.site,
-                                       trace->shapes.id[next.number], (uint32_t)next.first, &key)];
-    if (!bf_repeats_holds(known, &key))
+    uint32_t slot = bf_repeats_slot(repeats, next.op, next.width_bytes, next.site,
+                                    trace->shapes.id[next.number], (uint32_t)next.first, &key);
+    bf_repeat *known = bf_repeats_find(repeats, slot, &key);
+    if (!known)
       break;
     known->executions += count;
     now = next;

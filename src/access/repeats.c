@@ -1,10 +1,10 @@
-/* Repeats of known accesses of a packed trace: a table with one place for each key. */
+/* Repeats of known accesses of a packed trace: a table with two places for each key. */
 #include "access/trace.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-_Static_assert(BF_REPEATS == 1 << (64 - 50), "bf_repeats_slot gives so many");
+_Static_assert(BF_REPEATS == 1 << (64 - 46), "bf_repeats_slot gives so many");
 
 /* Repeats after which the caller may tell progress. */
 enum { MOST_PASSED = 1 << 20 };
@@ -38,6 +38,13 @@ void bf_repeats_flush(bf_repeats *repeats) {
     forget(repeats, slot);
 }
 
+/* The place that a new key gets: one that is empty, else the one with fewer executions. */
+static uint32_t place_for(const bf_repeats *repeats, uint32_t slot) {
+  const bf_repeat *first = &repeats->slot[slot], *second = &repeats->slot[slot ^ 1];
+  bool is_first = !first->shape || (second->shape && first->executions <= second->executions);
+  return is_first ? slot : slot ^ 1;
+}
+
 /* Looks the current access up: true if it was counted as a repeat; else *slot is given to it,
  * unless it is of another operation than its shape. */
 static bool take(bf_trace *trace, bf_repeats *repeats, uint32_t *slot) {
@@ -49,14 +56,15 @@ static bool take(bf_trace *trace, bf_repeats *repeats, uint32_t *slot) {
     return false;
   *slot = bf_repeats_slot(repeats, access->op, access->width_bytes, access->site,
                           shapes->id[shapes->number], shapes->first, &key);
-  bf_repeat *known = &repeats->slot[*slot];
-  if (bf_repeats_holds(known, &key)) {
+  bf_repeat *known = bf_repeats_find(repeats, *slot, &key);
+  if (known) {
     known->executions += trace->current.count;
     return true;
   }
+  *slot = place_for(repeats, *slot);
   forget(repeats, *slot);
-  *known = key;
-  known->executions = 0;
+  repeats->slot[*slot] = key;
+  repeats->slot[*slot].executions = 0;
   return false;
 }
 

@@ -112,11 +112,18 @@ static inline uint32_t bf_repeats_slot(const bf_repeats *repeats, bf_op op, unsi
   key->site = site;
   uint64_t mixed = (key->shape << 32 ^ key->first) * 0x9E3779B97F4A7C15u ^
                    (uint64_t)(uintptr_t)key->site * 0xD6E8FEB86659FD93u;
-  return (uint32_t)(mixed >> 50);
+  return (uint32_t)(mixed >> 46);
 }
 
 static inline bool bf_repeats_holds(const bf_repeat *known, const bf_repeat *key) {
   return known->shape == key->shape && known->first == key->first && known->site == key->site;
+}
+
+/* What is known of a key: each has two places, of neighbouring numbers. NULL: nothing. */
+static inline bf_repeat *bf_repeats_find(bf_repeats *repeats, uint32_t slot, const bf_repeat *key) {
+  if (bf_repeats_holds(&repeats->slot[slot], key))
+    return &repeats->slot[slot];
+  return bf_repeats_holds(&repeats->slot[slot ^ 1], key) ? &repeats->slot[slot ^ 1] : NULL;
 }
 
 /* ---- Packed (packed.c) ---- */

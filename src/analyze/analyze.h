@@ -30,6 +30,8 @@ typedef struct bf_analyze_options {
   /* Instructions followed before loops, and then the kernel, are said to be too long; 0: 4 million.
    * Other limits follow from it. */
   uint64_t most_steps;
+  /* On which it is found out whether conflicts are the same for all values; NULL: that is not. */
+  const bf_machine *machine;
 } bf_analyze_options;
 
 /* Offset and bytes of parameter index in the parameter block. */
@@ -55,7 +57,8 @@ typedef enum bf_analyze_unknown_kind {
   BF_UNKNOWN_VALUE,   /* data, which was taken to be spread evenly */
 } bf_analyze_unknown_kind;
 
-/* How far what is said of a site can be relied on. */
+/* How far what is said of the conflicts of a site's accesses can be relied on. How many accesses
+ * there are is certain where the site is exact. */
 typedef enum bf_analyze_certainty {
   BF_CERTAIN_FOR_ALL, /* exact, whatever parameters, data and block index are */
   BF_CERTAIN_LAUNCH,  /* exact for the launch given, and the block of it that is named */
@@ -99,7 +102,13 @@ typedef struct bf_analyze_site {
   int64_t step_bytes[3];
   uint32_t offset_step_bytes; /* an unknown offset is a multiple of this; 0: it is known */
   bool is_exact;              /* nothing is unknown: accesses are all there are, in order */
-  bf_analyze_certainty certainty;
+  /* Each access has the same conflicts on the machine of the options, whatever is not known of it;
+   * which of them are executed, how often and by which lanes may be unknown. */
+  bool is_settled;
+  /* Addresses rest on no assumption: whatever lanes do here in a block, a listed access has its
+   * address. */
+  bool is_placed;
+  bf_analyze_certainty certainty; /* of the conflicts of each access */
   bool leaves_variable; /* an access lies outside of the variable that its address names */
   unsigned unknowns;
   const bf_analyze_unknown *unknown;
@@ -149,6 +158,10 @@ void bf_analysis_free(bf_analysis *analysis);
 int bf_analyze_assuming(const bf_ptx_module *module, const bf_ptx_function *kernel,
                         const bf_analyze_options *options, bf_analysis **analysis,
                         bf_diagnostic *diagnostic);
+/* Whether it is known how many accesses a site has, and by which lanes: at most their offset is
+ * not.
+ */
+bool bf_analyze_is_counted(const bf_analyze_site *site);
 /* Sites of which an access lies outside shared memory: a block of that shape is not what the kernel
  * is launched with. */
 uint32_t bf_analysis_strays(const bf_analysis *analysis);

@@ -143,6 +143,7 @@ static int fill(const bf_ptx_function *kernel, const bf_analyze_options *options
   f->options.parameter = f->bytes;
   f->options.is_known = f->is_known;
   f->options.spreads_data = true;
+  f->options.machine = NULL;
   for (unsigned i = 0; i < 3; i++) {
     if (!options->grid[i])
       f->options.grid[i] = i < 2 ? GRID : 1;
@@ -241,11 +242,37 @@ static const bf_analyze_site *find_site(const bf_analysis *analysis, uint32_t in
   return is_there ? &analysis->site[low] : NULL;
 }
 
-/* Whether nothing but an offset is unknown. */
-static bool is_but_offset(const bf_analyze_site *site) {
+bool bf_analyze_is_counted(const bf_analyze_site *site) {
   for (unsigned i = 0; i < site->unknowns; i++)
     if (site->unknown[i].kind != BF_UNKNOWN_OFFSET)
       return false;
+  return true;
+}
+
+/* Whether nothing but how often lanes are here, and which, is unknown of a site. */
+static bool is_placed(const bf_analyze_site *site) {
+  for (unsigned i = 0; i < site->unknowns; i++)
+    if (site->unknown[i].kind != BF_UNKNOWN_COUNT && site->unknown[i].kind != BF_UNKNOWN_LANES)
+      return false;
+  return site->has_op;
+}
+
+enum { MOST_COMPARED = 1 << 24 }; /* pairs of accesses */
+
+/* Whether each access of a site is one of another list. */
+static bool is_among(const bf_analyze_site *site, const bf_analyze_site *list) {
+  if (site->accesses && list->accesses > MOST_COMPARED / site->accesses)
+    return false;
+  for (size_t i = 0, found = 0; i < site->accesses; i++) {
+    size_t tried = 0;
+    while (tried < list->accesses &&
+           memcmp(&site->access[i], &list->access[found], sizeof *site->access) != 0) {
+      found = found + 1 < list->accesses ? found + 1 : 0;
+      tried++;
+    }
+    if (tried == list->accesses)
+      return false;
+  }
   return true;
 }
 
@@ -265,7 +292,8 @@ static int keep_reasons(bf_analysis *whole, const bf_analyze_site *open,
   return BF_OK;
 }
 
-/* Puts in the place of a site of whole that is not exact what a launch or assumptions tell. */
+/* Puts in the place of a site of whole that is not exact what a launch or assumptions tell. What
+ * each access costs can be certain without them; then they tell how many there are. */
 static int improve(bf_analysis *whole, bf_analyze_site *site) {
   const bf_analysis *launch = whole->part[0], *assumed = whole->part[1];
   const bf_analyze_site *exact = find_site(launch, site->instruction);
@@ -274,16 +302,27 @@ static int improve(bf_analysis *whole, bf_analyze_site *site) {
     return BF_OK;
   if (exact && exact->is_exact) {
     *site = *exact;
+    site->is_placed = true;
     site->certainty = BF_CERTAIN_LAUNCH;
     return BF_OK;
   }
-  /* fewest and most wavefronts of all offsets say more than those of one */
-  if (is_but_offset(site) || !likely || !is_usable(assumed, likely))
-    return BF_OK;
+  if (!site->is_settled && exact && exact->is_settled) {
+    *site = *exact;
+    site->is_placed = is_placed(exact);
+    site->certainty = BF_CERTAIN_LAUNCH;
+  }
   bf_analyze_site open = *site; /* its formula is that for all values */
+  const bf_analyze_site *placed = site->is_placed             ? &open
+                                  : exact && is_placed(exact) ? exact
+                                                              : NULL;
+  /* fewest and most wavefronts of all offsets say more than those of one */
+  if (bf_analyze_is_counted(site) || !likely || !is_usable(assumed, likely))
+    return BF_OK;
   *site = *likely;
   site->is_exact = false;
-  site->certainty = BF_CERTAIN_ASSUMED;
+  site->is_placed = placed && is_among(placed, likely);
+  site->is_settled = open.is_settled;
+  site->certainty = open.is_settled ? open.certainty : BF_CERTAIN_ASSUMED;
   if (open.formula) {
     site->formula = open.formula;
     site->is_affine = open.is_affine;
@@ -309,17 +348,21 @@ static int name_launch(const bf_analyze_options *one, bf_analysis *analysis) {
 static int note(bf_analysis *analysis) {
   const char **list = bf_arena_alloc(&analysis->arena, (analysis->notes + 2) * sizeof *list);
   char text[400];
-  bool is_used[BF_CERTAIN_NOT + 1] = {false};
+  bool is_used[2] = {false}; /* the launch, assumptions */
   if (!list)
     return BF_NO_MEMORY;
   if (analysis->notes)
     memcpy(list, analysis->note, analysis->notes * sizeof *list);
-  for (uint32_t i = 0; i < analysis->sites; i++)
-    is_used[analysis->site[i].certainty] |= analysis->site[i].accesses != 0;
+  for (uint32_t i = 0; i < analysis->sites; i++) {
+    const bf_analyze_site *site = &analysis->site[i];
+    bool is_launch = site->certainty == BF_CERTAIN_LAUNCH;
+    is_used[0] |= site->accesses && is_launch;
+    is_used[1] |= site->accesses && !site->is_exact && site->certainty != BF_CERTAIN_NOT;
+  }
   analysis->note = list;
   for (unsigned i = 0; i < 2; i++) {
     const char *what = i ? analysis->assumed : analysis->launch;
-    if (!what || !is_used[i ? BF_CERTAIN_ASSUMED : BF_CERTAIN_LAUNCH])
+    if (!what || !is_used[i])
       continue;
     snprintf(text, sizeof text, "%s: %s", i ? "assumed" : "of the launch", what);
     if (!(list[analysis->notes] = bf_arena_copy(&analysis->arena, text)))
@@ -346,6 +389,8 @@ int bf_analyze_assuming(const bf_ptx_module *module, const bf_ptx_function *kern
   }
   if (!error && !is_done)
     error = assume(module, kernel, &one, &whole->part[1], diagnostic);
+  for (uint32_t i = 0; i < whole->sites; i++)
+    whole->site[i].is_placed = is_placed(&whole->site[i]);
   for (uint32_t i = 0; !error && i < whole->sites; i++)
     error = improve(whole, &whole->site[i]) ? bf_no_memory(diagnostic) : BF_OK;
   if (!error && whole->part[1])

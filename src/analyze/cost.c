@@ -1,13 +1,6 @@
 /* What the accesses of a site cost, and which pattern they follow. */
 #include "analyze/analyze.h"
 
-/* Offsets that differ by a multiple of this give the same wavefronts without a hash: two rows, as
- * memories that serve pairs of rows need. */
-static uint32_t offset_period_bytes(const bf_machine *machine) {
-  bf_geometry geometry = bf_machine_geometry(machine);
-  return 2u * geometry.word_bytes << geometry.bank_bits;
-}
-
 bf_access bf_analyze_as_access(const bf_analyze_site *site, const bf_analyze_access *access,
                                const char *text) {
   bf_access result = {.op = site->op, .width_bytes = site->width_bytes, .count = 1, .site = text};
@@ -27,7 +20,7 @@ typedef struct spread {
 static int count_access(const bf_analyze_site *site, const bf_analyze_access *access,
                         const bf_machine *machine, const bf_hash *none, spread *result,
                         bf_diagnostic *diagnostic) {
-  uint32_t period = offset_period_bytes(machine);
+  uint32_t period = bf_memory_offset_period(machine, site->op);
   uint32_t step = site->offset_step_bytes ? site->offset_step_bytes : period;
   bf_access moved = bf_analyze_as_access(site, access, NULL);
   *result = (spread){.least = UINT32_MAX};

@@ -2,7 +2,7 @@
  *
  * The kernel is walked twice: once with every loop taken as a whole, for formulas in loop counters,
  * and once iteration by iteration, for the accesses. */
-#include "analyze/walk.h"
+#include "analyze/settle.h"
 #include "ptx/site.h"
 
 #include <stdlib.h>
@@ -26,6 +26,7 @@ typedef struct builder {
   unsigned explanations;
   bf_analyze_access *access; /* of all sites so far */
   size_t accesses, capacity;
+  bf_settling *settling; /* NULL: not asked for */
   bool failed;
 } builder;
 
@@ -151,19 +152,14 @@ static bool is_cause(const builder *b, const bf_repeat *repeat, const bf_conditi
 
 /* ---- Addresses ---- */
 
-/* An address as what is known in each lane and what is the same, but unknown, for all of a warp. */
-typedef struct parts {
-  bf_expression lanes, offset;
-  uint64_t step_bytes; /* the power of two that divides the offset; 0: there is none */
-} parts;
-
-static parts take_apart(bf_expressions *values, bf_expression address) {
-  parts p = {bf_expression_constant(values, 32, 0), bf_expression_constant(values, 32, 0), 0};
-  bf_node node = *bf_node_of(values, address);
-  bf_term whole = {address, 1};
+bf_parts bf_walk_take_apart(bf_expressions *values, bf_expression value) {
+  bf_node node = *bf_node_of(values, value);
+  bf_expression zero = bf_expression_constant(values, node.bits, 0);
+  bf_parts p = {zero, zero, 0};
+  bf_term whole = {value, 1};
   bool is_sum = node.kind == BF_EXPRESSION_SUM;
   if (is_sum)
-    p.lanes = bf_expression_constant(values, 32, node.number);
+    p.lanes = bf_expression_constant(values, node.bits, node.number);
   uint64_t coefficients = 0;
   for (uint32_t i = 0; i < (is_sum ? node.terms : 1); i++) {
     bf_term term = is_sum ? node.term[i] : whole;
@@ -226,6 +222,8 @@ static void add_warps(builder *b, const bf_record *record, const bf_lanes *lanes
                                                : 0;
     if (has_offset)
       settle_addresses(access.mask, access.address);
+    if (b->site->is_settled && b->unknowns)
+      b->site->is_settled = bf_walk_settles(b->walk, b->settling, record, b->site, &access);
     add_access(b, &access);
   }
 }
@@ -239,7 +237,7 @@ static bool is_known_in(const bf_expressions *values, const bf_lanes *lanes, uin
   return true;
 }
 
-static void note_offset(builder *b, const parts *p) {
+static void note_offset(builder *b, const bf_parts *p) {
   bf_analyze_site *site = b->site;
   if (!is_explained(b, (uint64_t)3 << 32 | p->offset)) {
     reasons r;
@@ -294,7 +292,7 @@ static void add_execution(builder *b, const bf_record *record) {
     add_unknown(b, BF_UNKNOWN_ADDRESS, "an instruction whose accesses are not modelled");
     return;
   }
-  parts p = take_apart(values, record->address);
+  bf_parts p = bf_walk_take_apart(values, record->address);
   const bf_lanes *lanes = bf_expression_evaluate(values, p.lanes);
   if (!lanes) {
     b->failed = true;
@@ -376,9 +374,12 @@ static void begin_site(builder *b, uint32_t index) {
                   bf_op_side(b->site->op) == BF_SIDE_ATOMIC &&
                   bf_ptx_type_bytes(instruction->type[0]) < b->site->width_bytes;
   b->site->pieces = 1;
+  b->site->is_settled = b->settling != NULL;
   memset(b->distance_bytes, 0, sizeof b->distance_bytes);
-  if (bf_walk_is_tile(b->walk->function, instruction, &b->site->pieces, b->distance_bytes))
+  if (bf_walk_is_tile(b->walk->function, instruction, &b->site->pieces, b->distance_bytes)) {
     add_unknown(b, BF_UNKNOWN_COUNT, "how ptxas takes a tile of wmma to pieces");
+    b->site->is_settled = false;
+  }
 }
 
 static int compare_unknowns(const void *x, const void *y) {
@@ -401,9 +402,11 @@ static void end_site(builder *b) {
   b->site->is_exact = b->unknowns == 0;
   bool is_lost =
       b->unknowns && copy[0].kind == BF_UNKNOWN_ADDRESS; /* the first where it is there */
-  b->site->certainty = b->site->is_exact ? BF_CERTAIN_FOR_ALL
-                       : is_lost         ? BF_CERTAIN_NOT
-                                         : BF_CERTAIN_ASSUMED;
+  bool is_drawn = b->unknowns && copy[b->unknowns - 1].kind == BF_UNKNOWN_VALUE; /* the last */
+  b->site->is_settled &= b->site->accesses && !is_lost && !is_drawn;
+  b->site->certainty = b->site->is_exact || b->site->is_settled ? BF_CERTAIN_FOR_ALL
+                       : is_lost                                ? BF_CERTAIN_NOT
+                                                                : BF_CERTAIN_ASSUMED;
 }
 
 /* Copies the accesses of all sites into the analysis. */
@@ -695,8 +698,11 @@ int bf_analyze(const bf_ptx_module *module, const bf_ptx_function *kernel,
   memcpy(result->block, options->block, sizeof result->block);
   result->warps = (options->block[0] * options->block[1] * options->block[2] + 31) / 32;
   builder b = {.walk = &walk, .analysis = result};
-  int error = run(&b, diagnostic);
+  if (options->machine && !(b.settling = bf_settling_create()))
+    b.failed = true;
+  int error = b.failed ? bf_no_memory(diagnostic) : run(&b, diagnostic);
   free_walk(&walk);
+  free(b.settling);
   free(b.access);
   if (!error)
     *analysis = result;

@@ -295,6 +295,40 @@ static unsigned phase_ideal(const bf_machine *machine, const bf_phase *phase) {
   return phase->times * (bf_memory_phase_passes(machine, phase) + phase->extra);
 }
 
+/* ---- What an access costs in part, and elsewhere ---- */
+
+/* Whether a bank has at most one word to deliver in each phase of an access, with groups of lanes
+ * served together or not. */
+static bool is_spread(const bf_machine *machine, const bf_hash *hash, const bf_access *access,
+                      bool merged) {
+  bf_phase_walk walk;
+  bf_phase phase;
+  bf_phase_begin(&walk, machine, access);
+  walk.merged = merged;
+  while (bf_phase_next(&walk, &phase))
+    if (bf_phase_wavefronts(machine, hash, &phase) != phase.times * (1 + phase.extra))
+      return false;
+  return true;
+}
+
+/* Whether an operation is served word by word, so that nothing but the banks of words counts. */
+static bool is_by_words(const bf_machine *machine, bf_op op) {
+  bf_rule rule = machine->op[op].rule;
+  return (rule == BF_RULE_WORDS || rule == BF_RULE_ACCESSES) &&
+         machine->serve == BF_SERVE_DISTINCT_WORDS;
+}
+
+bool bf_memory_is_free_in_part(const bf_machine *machine, const bf_access *access) {
+  bool can_merge = bf_groups_of(machine, access->op, access->width_bytes)->pair_merge;
+  return is_by_words(machine, access->op) && is_spread(machine, machine->none, access, false) &&
+         (!can_merge || is_spread(machine, machine->none, access, true));
+}
+
+uint32_t bf_memory_offset_period(const bf_machine *machine, bf_op op) {
+  return is_by_words(machine, op) ? machine->word_bytes
+                                  : 2u * machine->word_bytes << machine->bank_bits;
+}
+
 /* ---- The one count ---- */
 
 unsigned bf_memory_phase_sum(const bf_machine *machine, const bf_hash *hash,

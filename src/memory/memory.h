@@ -102,6 +102,14 @@ int bf_memory_check_hash(const bf_machine *machine, const bf_hash *hash, bf_diag
 int bf_memory_count_locked(const bf_machine *machine, const bf_hash *hash, bf_lock_hash lock_hash,
                            const bf_access *access, bf_count *count, bf_diagnostic *diagnostic);
 
+/* Whether an access has no conflicts without a hash, whichever of its lanes take part: no bank has
+ * two of its words in a phase. false: that is not shown. */
+bool bf_memory_is_free_in_part(const bf_machine *machine, const bf_access *access);
+/* Bytes by which all lanes of an access can be moved, any number of times, without changing its
+ * wavefronts without a hash: a word, which moves every bank's words to its neighbour, or two rows
+ * where more than banks counts (pairs of rows, locks). */
+uint32_t bf_memory_offset_period(const bf_machine *machine, bf_op op);
+
 /* The lane groups that serve an operation of that width: its own, or those of its side. */
 const bf_groups *bf_groups_of(const bf_machine *machine, bf_op op, unsigned width_bytes);
 /* Whether two groups are served together: they pair-merge, and all lanes pair up. */

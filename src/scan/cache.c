@@ -9,20 +9,23 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static const bf_rows_form kernels_form = {"scan", 1}, compiled_form = {"compiled", 1};
+static const bf_rows_form kernels_form = {"scan", 2}, compiled_form = {"compiled", 1};
 
 typedef struct kernel_row {
   const char *name, *readable, *block, *block_from, *rests_on, *change, *reason;
   uint64_t lines;
   double share;
+  bf_scan_reasons because;
 } kernel_row;
 
 static const bf_field kernel_fields[] = {
-    BF_FIELD(kernel_row, name),     BF_FIELD(kernel_row, readable),
-    BF_FIELD(kernel_row, block),    BF_FIELD(kernel_row, block_from),
-    BF_FIELD(kernel_row, rests_on), BF_FIELD_OR_NULL(kernel_row, change),
-    BF_FIELD(kernel_row, reason),   BF_FIELD(kernel_row, lines),
-    BF_FIELD(kernel_row, share)};
+    BF_FIELD(kernel_row, name),           BF_FIELD(kernel_row, readable),
+    BF_FIELD(kernel_row, block),          BF_FIELD(kernel_row, block_from),
+    BF_FIELD(kernel_row, rests_on),       BF_FIELD_OR_NULL(kernel_row, change),
+    BF_FIELD(kernel_row, reason),         BF_FIELD(kernel_row, lines),
+    BF_FIELD(kernel_row, share),          BF_FIELD(kernel_row, because.address),
+    BF_FIELD(kernel_row, because.data),   BF_FIELD(kernel_row, because.lanes),
+    BF_FIELD(kernel_row, because.offset), BF_FIELD(kernel_row, because.count)};
 static const bf_row kernel_form = BF_ROW("kernel", kernel_fields);
 
 static const bf_field line_fields[] = {
@@ -30,8 +33,8 @@ static const bf_field line_fields[] = {
     BF_FIELD_OR_NULL(bf_scan_line, what), BF_FIELD(bf_scan_line, accesses),
     BF_FIELD(bf_scan_line, wavefronts),   BF_FIELD(bf_scan_line, ideal),
     BF_FIELD(bf_scan_line, conflicts),    BF_FIELD(bf_scan_line, sites),
-    BF_FIELD(bf_scan_line, exact),        BF_FIELD(bf_scan_line, assumed),
-    BF_FIELD(bf_scan_line, unknown)};
+    BF_FIELD(bf_scan_line, exact),        BF_FIELD(bf_scan_line, each),
+    BF_FIELD(bf_scan_line, assumed),      BF_FIELD(bf_scan_line, unknown)};
 static const bf_row line_form = BF_ROW("line", line_fields);
 
 typedef struct ptx_row {
@@ -135,7 +138,7 @@ void scan_cache_write(const bf_scan_options *options, const scan_key *key,
   for (size_t i = 0; i < kernels->count; i++) {
     const bf_scan_kernel *own = &kernels->kernel[i];
     const kernel_row row = {own->name,   own->readable, own->block, own->block_from, own->rests_on,
-                            own->change, own->reason,   own->lines, own->share};
+                            own->change, own->reason,   own->lines, own->share,      own->because};
     bf_row_write(&kernel_form, &row, &text);
     for (uint64_t k = 0; k < own->lines; k++)
       bf_row_write(&line_form, &own->line[k], &text);
@@ -172,6 +175,7 @@ static int take_line(reading *r, bf_rows *rows, bf_diagnostic *diagnostic) {
   own->conflicts += line.conflicts;
   own->sites += line.sites;
   own->exact += line.exact;
+  own->each += line.each;
   own->assumed += line.assumed;
   own->unknown += line.unknown;
   return BF_OK;
@@ -201,7 +205,8 @@ static int take_row(void *context, bf_rows *rows, bf_diagnostic *diagnostic) {
                           .change = row.change,
                           .reason = row.reason,
                           .share = row.share,
-                          .lines = row.lines};
+                          .lines = row.lines,
+                          .because = row.because};
   own->line = bf_arena_alloc(&r->kernels->arena, (row.lines + 1) * sizeof *own->line);
   r->left = row.lines;
   return own->line ? BF_OK : bf_no_memory(diagnostic);

@@ -80,6 +80,40 @@ static bool holds_images(const char *path) {
   return holds;
 }
 
+/* ---- Sources that PTX names ---- */
+
+/* Whether a path is a source of the project that is not listed yet. */
+static bool is_new_source(const scan_files *files, const char *path) {
+  struct stat status;
+  if (strncmp(path, "/usr/", 5) == 0 || stat(path, &status) != 0 || !S_ISREG(status.st_mode))
+    return false;
+  for (size_t i = files->sources; i-- > 0;)
+    if (strcmp(files->source[i], path) == 0)
+      return false;
+  return true;
+}
+
+/* Adds the sources that the line information of PTX names, as far as they are there: launches of
+ * its kernels may stand in them. */
+static int add_named_sources(scan_files *files, const char *path, bf_diagnostic *diagnostic) {
+  bf_text text = {0};
+  if (bf_read_file(path, SIZE_MAX, &text, NULL) != BF_OK)
+    return BF_OK; /* who opens it says why */
+  int error = BF_OK;
+  for (const char *at = text.data; !error && at && (at = strstr(at, ".file")); at++) {
+    const char *open = at + strcspn(at, "\"\n"), *name = open + 1;
+    size_t length = *open == '"' ? strcspn(name, "\"\n") : 0;
+    char file[PATH_MAX];
+    if (*open != '"' || length >= sizeof file || *name != '/')
+      continue;
+    snprintf(file, sizeof file, "%.*s", (int)length, name);
+    if (is_new_source(files, file) && !add_source(files, file))
+      error = bf_no_memory(diagnostic);
+  }
+  bf_text_free(&text);
+  return error;
+}
+
 /* ---- Wheels ---- */
 
 /* Unpacks a wheel or another zip archive by Python, which those who have wheels have. */
@@ -202,7 +236,7 @@ static int visit(scan_files *files, const char *shown, const char *file, unsigne
   if (!own)
     return bf_no_memory(diagnostic);
   own->is_named = is_named;
-  return BF_OK;
+  return scan_ends_with(file, ".ptx") ? add_named_sources(files, file, diagnostic) : BF_OK;
 }
 
 int scan_find(scan_files *files, const char *path, bf_diagnostic *diagnostic) {

@@ -4,6 +4,7 @@
 #include "analyze/likely.h"
 #include "ptx/block.h"
 #include "ptx/demangle.h"
+#include "ptx/site.h"
 #include "scan/inner.h"
 #include "tune/predict.h"
 
@@ -83,6 +84,23 @@ static const char *explain(const looking *work, const bf_analyze_site *site,
   return kept;
 }
 
+/* Counts a site that is not known exactly by the most that is unknown of it. */
+static void count_reason(bf_scan_reasons *because, const bf_analyze_site *site, bool is_lost) {
+  bool has[BF_UNKNOWN_VALUE + 1] = {false};
+  for (unsigned i = 0; i < site->unknowns; i++)
+    has[site->unknown[i].kind] = true;
+  if (has[BF_UNKNOWN_VALUE] && !is_lost)
+    because->data++;
+  else if (is_lost || has[BF_UNKNOWN_ADDRESS])
+    because->address++;
+  else if (has[BF_UNKNOWN_LANES])
+    because->lanes++;
+  else if (has[BF_UNKNOWN_OFFSET])
+    because->offset++;
+  else
+    because->count++;
+}
+
 /* Adds what a site costs to its line. */
 static int add_site(const looking *work, bf_scan_kernel *own, const bf_analyze_site *site,
                     bf_diagnostic *diagnostic) {
@@ -97,9 +115,13 @@ static int add_site(const looking *work, bf_scan_kernel *own, const bf_analyze_s
     return bf_no_memory(diagnostic);
   line->sites++;
   bool is_lost = error || !site->has_op || site->certainty == BF_CERTAIN_NOT;
-  line->exact += site->is_exact && !is_lost;
-  line->assumed += !site->is_exact && !is_lost;
+  bool is_exact = site->is_exact || site->is_settled;
+  line->exact += is_exact && !is_lost;
+  line->each += is_exact && !site->is_exact && !is_lost;
+  line->assumed += !is_exact && !is_lost;
   line->unknown += is_lost;
+  if (!is_exact || is_lost)
+    count_reason(&own->because, site, is_lost);
   if (error)
     return BF_OK; /* it cannot be on this machine */
   line->accesses += cost.accesses;
@@ -128,6 +150,7 @@ static int finish_lines(const looking *work, bf_scan_kernel *own, bf_diagnostic 
     own->conflicts += line->conflicts;
     own->sites += line->sites;
     own->exact += line->exact;
+    own->each += line->each;
     own->assumed += line->assumed;
     own->unknown += line->unknown;
   }
@@ -140,7 +163,7 @@ static int finish_lines(const looking *work, bf_scan_kernel *own, bf_diagnostic 
 static const char *foundation(bf_arena *arena, const bf_analysis *analysis, const char *from,
                               const bf_scan_kernel *own) {
   char text[600];
-  bool has_launch = false, has_assumed = own->assumed != 0;
+  bool has_launch = false, has_assumed = own->assumed + own->each != 0;
   for (uint32_t i = 0; i < analysis->sites; i++)
     has_launch |= analysis->site[i].certainty == BF_CERTAIN_LAUNCH;
   snprintf(text, sizeof text, "%s%s%s%s%s%s", has_launch ? from : "", has_launch ? ", " : "",
@@ -168,6 +191,7 @@ static int look_in_block(const looking *work, const bf_ptx_function *kernel,
                          fitting *fit, bf_diagnostic *diagnostic) {
   uint64_t steps = (uint64_t)kernel->instructions * STEPS_PER_INSTRUCTION;
   bf_analyze_options options = {.accesses_only = true,
+                                .machine = work->options->machine,
                                 .most_steps = steps > MOST_STEPS ? steps : MOST_STEPS};
   bf_analyze_given given = {0};
   bf_analysis *analysis = NULL;
@@ -203,6 +227,17 @@ static int look_in_block(const looking *work, const bf_ptx_function *kernel,
 
 /* ---- Blocks ---- */
 
+/* The file near which launches of a kernel are looked for: of PTX, the source that its line
+ * information names. */
+static const char *home_of(const looking *work, const bf_ptx_function *kernel) {
+  const char *file = NULL;
+  uint64_t line;
+  bool is_ptx = scan_ends_with(work->unit, ".ptx");
+  for (uint32_t i = 0; i < kernel->instructions && is_ptx && !file; i++)
+    bf_ptx_user_line(work->module, kernel->instruction[i], &file, &line);
+  return file ? file : work->unit;
+}
+
 /* The blocks to look at a kernel with, and why these: what it requires, what the user says, what
  * launches have, or what is likely. */
 static bf_launched shapes_of(const looking *work, const bf_ptx_function *kernel,
@@ -215,7 +250,7 @@ static bf_launched shapes_of(const looking *work, const bf_ptx_function *kernel,
   if (own.block[0][0])
     return own;
   bf_launched launched;
-  if (bf_source_launches_find(work->launches, work->unit, readable, &launched))
+  if (bf_source_launches_find(work->launches, home_of(work, kernel), readable, &launched))
     return launched;
   bf_likely likely;
   bool is_guess = bf_likely_find(kernel, &likely) || !likely.count;

@@ -23,9 +23,15 @@ typedef struct bf_scan_line {
   const char *what; /* the pattern of its worst access, or NULL */
   uint64_t accesses, wavefronts, ideal, conflicts;
   uint64_t sites;            /* instructions; of these: */
-  uint64_t exact;            /* known exactly, for all values or for the launch */
+  uint64_t exact;            /* known exactly, for all values or for the launch; of these: */
+  uint64_t each;             /* what each access costs, but not how many there are */
   uint64_t assumed, unknown; /* known on assumptions; of unknown address */
 } bf_scan_line;
+
+/* Instructions that are not known exactly, by the most that is unknown of them. */
+typedef struct bf_scan_reasons {
+  uint64_t address, data, lanes, offset, count;
+} bf_scan_reasons;
 
 /* A kernel. */
 typedef struct bf_scan_kernel {
@@ -36,11 +42,12 @@ typedef struct bf_scan_kernel {
   const char *block_from; /* why that one: "required", "launch at app.cu:12", "assumed", ... */
   uint64_t places;        /* other files that hold the same kernel */
   uint64_t accesses, wavefronts, ideal, conflicts;
-  uint64_t sites, exact, assumed, unknown;
-  const char *rests_on; /* what the launch or assumptions are that numbers rest on, or "" */
-  const char *change;   /* what is predicted to win: lines of a list of hashes, or NULL */
-  const char *reason;   /* what is predicted, or why nothing is changed */
-  double share;         /* of the time that is left with change; 1 without one */
+  uint64_t sites, exact, each, assumed, unknown;
+  bf_scan_reasons because; /* of those assumed and unknown */
+  const char *rests_on;    /* what the launch or assumptions are that numbers rest on, or "" */
+  const char *change;      /* what is predicted to win: lines of a list of hashes, or NULL */
+  const char *reason;      /* what is predicted, or why nothing is changed */
+  double share;            /* of the time that is left with change; 1 without one */
   uint64_t lines;
   bf_scan_line *line; /* by falling conflicts */
 } bf_scan_kernel;

@@ -125,13 +125,36 @@ static void show_kernel(const bf_scan_kernel *kernel, bool has_colour, bf_text *
   bf_text_puts(text, "\n");
 }
 
+/* What keeps instructions from being known exactly, in a line. */
+static void show_reasons(const bf_scan *scan, bf_text *text) {
+  bf_scan_reasons all = {0};
+  for (size_t i = 0; i < scan->kernels; i++) {
+    const bf_scan_reasons *own = &scan->kernel[i].because;
+    all.address += own->address;
+    all.data += own->data;
+    all.lanes += own->lanes;
+    all.offset += own->offset;
+    all.count += own->count;
+  }
+  if (all.address + all.data + all.lanes + all.offset + all.count)
+    bf_text_addf(
+        text,
+        "not exactly, because these are unknown: addresses of lanes %llu, data %llu, which "
+        "lanes take part %llu, an offset %llu, how often and how %llu\n",
+        (unsigned long long)all.address, (unsigned long long)all.data,
+        (unsigned long long)all.lanes, (unsigned long long)all.offset,
+        (unsigned long long)all.count);
+}
+
 /* How much is known, in a line. */
 static void show_sums(const bf_scan *scan, size_t with_conflicts, bf_text *text) {
-  uint64_t sites = 0, exact = 0, assumed = 0, unknown = 0;
+  uint64_t sites = 0, exact = 0, each = 0, assumed = 0, unknown = 0, guessed = 0;
   size_t changed = 0;
   for (size_t i = 0; i < scan->kernels; i++) {
     sites += scan->kernel[i].sites;
     exact += scan->kernel[i].exact;
+    each += scan->kernel[i].each;
+    guessed += strcmp(scan->kernel[i].block_from, "assumed") == 0 ? scan->kernel[i].sites : 0;
     assumed += scan->kernel[i].assumed;
     unknown += scan->kernel[i].unknown;
     changed += scan->kernel[i].change != NULL;
@@ -144,10 +167,11 @@ static void show_sums(const bf_scan *scan, size_t with_conflicts, bf_text *text)
   if (sites)
     bf_text_addf(
         text,
-        "%llu instructions on shared memory: %u%% known exactly, %u%% on assumptions, %u%% with "
-        "addresses\n",
-        (unsigned long long)sites, percent(exact, sites), percent(assumed, sites),
-        percent(sites - unknown, sites));
+        "%llu instructions on shared memory: %u%% known exactly (%u%% but for how many accesses), "
+        "%u%% on assumptions, %u%% with addresses; %u%% in blocks of an assumed shape\n",
+        (unsigned long long)sites, percent(exact, sites), percent(each, sites),
+        percent(assumed, sites), percent(sites - unknown, sites), percent(guessed, sites));
+  show_reasons(scan, text);
 }
 
 void bf_scan_show(const bf_scan *scan, const bf_scan_kernel *const *ranked, size_t most,
@@ -190,6 +214,7 @@ static void write_line(bf_json *json, const bf_scan_line *line) {
   bf_json_string(json, "explanation", line->what);
   bf_json_number(json, "instructions", line->sites);
   bf_json_number(json, "exact", line->exact);
+  bf_json_number(json, "each", line->each);
   bf_json_number(json, "assumed", line->assumed);
   bf_json_number(json, "unknown", line->unknown);
   write_counts(json, line->accesses, line->wavefronts, line->ideal, line->conflicts);
@@ -207,8 +232,16 @@ static void write_kernel(bf_json *json, const bf_scan_kernel *kernel) {
   bf_json_string(json, "rests_on", kernel->rests_on);
   bf_json_number(json, "instructions", kernel->sites);
   bf_json_number(json, "exact", kernel->exact);
+  bf_json_number(json, "each", kernel->each);
   bf_json_number(json, "assumed", kernel->assumed);
   bf_json_number(json, "unknown", kernel->unknown);
+  bf_json_begin(json, "because", '{', true);
+  bf_json_number(json, "address", kernel->because.address);
+  bf_json_number(json, "data", kernel->because.data);
+  bf_json_number(json, "lanes", kernel->because.lanes);
+  bf_json_number(json, "offset", kernel->because.offset);
+  bf_json_number(json, "count", kernel->because.count);
+  bf_json_end(json, '}');
   write_counts(json, kernel->accesses, kernel->wavefronts, kernel->ideal, kernel->conflicts);
   bf_json_string(json, "change", kernel->change);
   bf_json_real(json, "share", kernel->share);

@@ -116,8 +116,8 @@ static void try_choice(const bf_evaluator *evaluator, choice *candidate, choice 
     *best = *candidate;
 }
 
-/* Tries all, or what was tried when the watch said stop. */
-static void try_all(const bf_evaluator *evaluator, const ranges *r, choice *best, bf_found *found) {
+/* Tries all; false where the watch said stop before. */
+static bool try_all(const bf_evaluator *evaluator, const ranges *r, choice *best, bf_found *found) {
   unsigned m = evaluator->problem->geometry.bank_bits;
   uint64_t seconds = r->permutation_only ? 1 : r->second_to - r->second_from + 1, tried = 0;
   uint64_t all = (uint64_t)__builtin_popcountll(r->first_shifts) * seconds;
@@ -129,7 +129,7 @@ static void try_all(const bf_evaluator *evaluator, const ranges *r, choice *best
     }
     for (candidate.k2 = r->second_from; candidate.k2 <= r->second_to; candidate.k2++) {
       if (best->valid && !bf_search_goes_on(evaluator->problem->watch, tried, all))
-        return;
+        return false;
       tried++;
       if (candidate.k2 == candidate.k1)
         continue;
@@ -138,6 +138,7 @@ static void try_all(const bf_evaluator *evaluator, const ranges *r, choice *best
         try_choice(evaluator, &candidate, best, found);
     }
   }
+  return true;
 }
 
 int bf_search_bit_vector(const bf_problem *problem, const bf_machine *machine,
@@ -154,7 +155,7 @@ int bf_search_bit_vector(const bf_problem *problem, const bf_machine *machine,
   bf_evaluator evaluator;
   BF_TRY(bf_evaluator_build(problem, &evaluator, diagnostic));
   choice best = {0};
-  try_all(&evaluator, &r, &best, found);
+  bool is_whole = try_all(&evaluator, &r, &best, found) && !reduced;
   if (!best.valid) {
     best = (choice){.valid = true};
     try_choice(&evaluator, &best, &best, found);
@@ -170,7 +171,7 @@ int bf_search_bit_vector(const bf_problem *problem, const bf_machine *machine,
     snprintf(found->text, sizeof found->text, "perm:%u", best.k1);
   else
     snprintf(found->text, sizeof found->text, "none");
-  found->complete = !reduced;
-  found->lower_bound = reduced ? 0 : best.cost;
+  found->complete = is_whole;
+  found->lower_bound = is_whole ? best.cost : 0;
   return BF_OK;
 }

@@ -1,5 +1,5 @@
 /* Declarations of shared arrays, and uses of them. */
-#include "source/source.h"
+#include "source/passed.h"
 
 #include <string.h>
 
@@ -51,8 +51,7 @@ static void find_scope(const bf_source *source, size_t index, bf_source_array *a
   }
 }
 
-/* The first token of the statement that holds index. */
-static size_t statement_start(const bf_source *source, size_t index) {
+size_t bf_source_statement(const bf_source *source, size_t index) {
   static const char *const ends[] = {";", "{", "}", NULL};
   while (index > 0 && !source->token[index - 1].in_directive && !is_one_of(source, index - 1, ends))
     index--;
@@ -138,7 +137,7 @@ static int add_array(bf_source *source, array_list *list, const bf_source_array 
  * passed over. */
 static int read_statement(bf_source *source, size_t index, array_list *list,
                           bf_diagnostic *diagnostic) {
-  bf_source_array shared = {.statement = statement_start(source, index)};
+  bf_source_array shared = {.statement = bf_source_statement(source, index)};
   size_t type_end = source->tokens;
   find_scope(source, shared.statement, &shared);
   for (size_t i = index + 1; i < source->tokens; i++) {
@@ -241,6 +240,7 @@ static bool is_for_cast(const bf_source *source, size_t index, size_t end) {
           (first > 0 && bf_source_is(source, first - 1, "*")));
 }
 
+static const char as_pointer[] = "it is used as a pointer";
 static const char as_address[] = "the address of an element is taken";
 
 /* What is wrong with a use of the array, or NULL. */
@@ -261,7 +261,7 @@ static const char *fault_of(const bf_source *source, const bf_source_array *arra
     if (use->is_row)
       break;
     if (close == source->tokens)
-      return i ? "it is used with fewer subscripts" : "it is used as a pointer";
+      return i ? "it is used with fewer subscripts" : as_pointer;
     if (holds_directive(source, use->end, close))
       return "a directive stands in a subscript";
     use->subscript[i] = use->end;
@@ -283,29 +283,72 @@ static bool is_use(const bf_source *source, const bf_source_array *array, size_t
          !is_one_of(source, index - 1, members);
 }
 
-int bf_source_uses(bf_source *source, const bf_source_array *array, bf_source_use **list,
-                   size_t *count, char problem[200], bf_diagnostic *diagnostic) {
-  size_t most = 0;
-  problem[0] = 0;
-  *count = 0;
-  for (size_t i = array->end; i < array->scope_end; i++)
-    most += is_use(source, array, i);
-  *list = bf_arena_alloc(&source->arena, (most + 1) * sizeof **list);
-  if (!*list)
-    return bf_no_memory(diagnostic);
-  if (array->has_open_scope)
-    snprintf(problem, 200, "the braces around it do not match");
+enum { MOST_CALLS = 4 }; /* that are followed inside each other */
+
+/* Uses of an array while they are collected. */
+typedef struct collecting {
+  bf_source *source;
+  bf_source_use *list;
+  size_t count, capacity;
+  char *problem; /* of 200 bytes */
+} collecting;
+
+static int add_use(collecting *c, const bf_source_use *use, bf_diagnostic *diagnostic) {
+  if (c->count == c->capacity) {
+    size_t capacity = c->capacity ? 2 * c->capacity : 16;
+    bf_source_use *grown = bf_arena_alloc(&c->source->arena, capacity * sizeof *grown);
+    if (!grown)
+      return bf_no_memory(diagnostic);
+    if (c->count)
+      memcpy(grown, c->list, c->count * sizeof *grown);
+    c->list = grown;
+    c->capacity = capacity;
+  }
+  c->list[c->count++] = *use;
+  return BF_OK;
+}
+
+/* Whether a function that the array is passed to was followed before: one of its uses is there. */
+static bool is_followed(const collecting *c, const bf_source_array *inner) {
+  for (size_t i = 0; i < c->count; i++)
+    if (c->list[i].home == inner->statement + 1)
+      return true;
+  return false;
+}
+
+/* Collects the uses of an array or parameter; home: as uses have it. */
+static int collect_uses(collecting *c, const bf_source_array *array, size_t home, unsigned depth,
+                        bf_diagnostic *diagnostic) {
   for (size_t i = array->end; i < array->scope_end; i++) {
-    bf_source_use use = {.token = i};
-    if (!is_use(source, array, i))
+    bf_source_use use = {.token = i, .home = home};
+    bf_source_array inner;
+    if (!is_use(c->source, array, i))
       continue;
-    const char *fault = fault_of(source, array, &use);
-    if (fault && !problem[0])
-      snprintf(problem, 200, "%s in line %u", fault, source->token[i].line);
+    const char *fault = fault_of(c->source, array, &use);
+    if (fault == as_pointer && depth < MOST_CALLS &&
+        bf_source_passed(c->source, array, i, &inner)) {
+      if (!is_followed(c, &inner))
+        BF_TRY(collect_uses(c, &inner, inner.statement + 1, depth + 1, diagnostic));
+      continue;
+    }
+    if (fault && !c->problem[0])
+      snprintf(c->problem, 200, "%s in line %u", fault, c->source->token[i].line);
     if (!fault)
-      (*list)[(*count)++] = use;
+      BF_TRY(add_use(c, &use, diagnostic));
   }
   return BF_OK;
+}
+
+int bf_source_uses(bf_source *source, const bf_source_array *array, bf_source_use **list,
+                   size_t *count, char problem[200], bf_diagnostic *diagnostic) {
+  collecting c = {.source = source, .problem = problem};
+  problem[0] = 0;
+  if (array->has_open_scope)
+    snprintf(problem, 200, "the braces around it do not match");
+  int error = collect_uses(&c, array, 0, 0, diagnostic);
+  *list = c.list;
+  *count = error ? 0 : c.count;
+  return error;
 }
 
 bool bf_source_is_only_pointed_to(const bf_source *source, const bf_source_array *array) {
@@ -324,7 +367,7 @@ void bf_source_use_lines(const bf_source *source, const bf_source_use *use, uint
   while (end < source->tokens && !bf_source_is(source, end, ";") &&
          !bf_source_is(source, end, "{") && !bf_source_is(source, end, "}"))
     end++;
-  *first = source->token[statement_start(source, use->token)].line;
+  *first = source->token[bf_source_statement(source, use->token)].line;
   *last = source->token[end < source->tokens ? end : use->end - 1].line;
 }
 

@@ -1,6 +1,8 @@
 /* Edits of a source for the maps of its arrays. */
 #include "source/patch.h"
 
+#include "source/passed.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -74,6 +76,9 @@ void bf_patch_write_after(const bf_source *source, const bf_patch_array *array,
   subscripts s = {0};
   if (use->is_row)
     bf_patch_write_before(source, use, text);
+  else if (use->home && fill_subscripts(source, use, 1, &s)) /* by the name it has there */
+    bf_text_addf(text, "%.*s[%s(%s)]", (int)source->token[use->token].size,
+                 source->text + source->token[use->token].at, array->macro, s.plain_text[0]);
   else if (!fill_subscripts(source, use, array->declared->dimensions, &s))
     text->failed = true;
   else if (array->is_called)
@@ -192,15 +197,21 @@ void bf_patch_write_definition(const bf_source *source, const bf_patch_array *ar
                                bf_text *text) {
   const bf_index_map *map = &array->suggestion->map;
   if (array->is_called)
-    bf_index_write_function(map, array->macro, array->declared->function < source->tokens, text);
+    bf_index_write_function(map, array->macro,
+                            array->declared->function < source->tokens && !array->home, text);
   else if (!bf_index_is_direct(map, array->array))
     bf_index_write_macro(map, array->macro, text);
 }
 
-/* Defines the macro or function on a line of its own before the declaration. */
+/* Defines the macro or function on a line of its own before the declaration, or before the first
+ * function that the array is passed to. */
 static int add_macro(bf_patch *patch, const bf_patch_array *array, bf_diagnostic *diagnostic) {
   const bf_source *source = patch->source;
-  size_t at = source->token[array->declared->statement].at, start = at;
+  bool is_outside = array->is_called && array->home; /* a function cannot stand in a function */
+  size_t statement = is_outside ? bf_source_statement(source, array->declared->function)
+                                : array->declared->statement;
+  statement = array->home && array->home - 1 < statement ? array->home - 1 : statement;
+  size_t at = source->token[statement].at, start = at;
   while (start > 0 && (source->text[start - 1] == ' ' || source->text[start - 1] == '\t'))
     start--;
   bool is_first = start == 0 || source->text[start - 1] == '\n';
@@ -285,8 +296,12 @@ static bool repeats_effect(const bf_source *source, const bf_patch_array *array,
 void bf_patch_find_effects(const bf_source *source, const bf_source_use *use, size_t uses,
                            bf_patch_array *array) {
   array->is_called = false;
-  for (size_t i = 0; i < uses && !array->is_called; i++)
-    array->is_called = repeats_effect(source, array, &use[i]);
+  array->home = 0;
+  for (size_t i = 0; i < uses; i++) {
+    array->is_called = array->is_called || repeats_effect(source, array, &use[i]);
+    if (use[i].home && (!array->home || use[i].home < array->home))
+      array->home = use[i].home;
+  }
 }
 
 static int compare_edits(const void *a, const void *b) {
@@ -335,9 +350,11 @@ int bf_patch_add(bf_patch *patch, bf_patch_array *array, char problem[200],
     if (use[i].is_row)
       snprintf(problem, 200, "it is used with fewer subscripts in line %u",
                patch->source->token[use[i].token].line);
+  bf_patch_find_effects(patch->source, use, uses, array);
+  if (!problem[0] && array->home && array->suggestion->map.only_of)
+    snprintf(problem, 200, "it is passed to functions, which do not know its size");
   if (problem[0])
     return BF_OK;
-  bf_patch_find_effects(patch->source, use, uses, array);
   bf_edit *kept = malloc((before + 1) * sizeof *kept);
   if (!kept)
     return bf_no_memory(diagnostic);

@@ -27,6 +27,7 @@ typedef struct bf_patch_array {
   const bf_suggestion *suggestion;
   const char *macro; /* name to use where the map is not direct */
   bool is_called;    /* by a function of that name: a subscript must not be computed twice */
+  size_t home;       /* first token + 1 of the first function that it is passed to; 0: none */
   bool is_tentative; /* rows grow, and pointers to elements are left as they are */
 } bf_patch_array;
 
@@ -36,8 +37,7 @@ int bf_patch_add(bf_patch *patch, bf_patch_array *array, char problem[200],
                  bf_diagnostic *diagnostic);
 
 /* Sets is_called where one of the uses has a subscript that would be computed twice and must not
- * be.
- */
+ * be, and home. */
 void bf_patch_find_effects(const bf_source *source, const bf_source_use *use, size_t uses,
                            bf_patch_array *array);
 /* What is defined before the declaration: a macro, a function, or nothing. */

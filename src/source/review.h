@@ -55,9 +55,10 @@ typedef struct bf_review {
   bool can_verify; /* set by who can compile the patched source: changes may be tentative */
   bf_source_launches *launches; /* of the source, for the analysis; NULL: not read */
   bf_launched *taken; /* by kernel: for which blocks it was analysed; count 0: it was not */
-  bool *is_partial;   /* by kernel: accesses were passed over, or rest on assumptions */
-  bf_text text;       /* of the source */
-  bf_source *source;  /* NULL: not known */
+  bool *is_partial;  /* by kernel: accesses were passed over, or their addresses rest on assumptions
+                      */
+  bf_text text;      /* of the source */
+  bf_source *source; /* NULL: not known */
   bf_patch patch;
 } bf_review;
 

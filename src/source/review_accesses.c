@@ -99,7 +99,7 @@ static int add_site(bf_review *review, size_t kernel, const bf_analysis *analysi
       error = add_access(review, kernel, false, &access, diagnostic);
   }
   review->unknown += !site->is_exact || !is_good;
-  review->is_partial[kernel] |= !is_good || site->certainty == BF_CERTAIN_ASSUMED;
+  review->is_partial[kernel] |= !is_good || !site->is_placed;
   bf_text_free(&name);
   return error;
 }
@@ -128,33 +128,52 @@ static int analyze_launch(bf_review *review, size_t number, const bf_launched *l
   return error;
 }
 
-/* Of likely shapes the one in which accesses stay in their arrays and most of these is written. */
-static int choose_likely(const bf_ptx_module *module, const bf_ptx_function *kernel,
-                         const bf_likely *likely, uint32_t block[3], bf_diagnostic *diagnostic) {
-  uint64_t least = UINT64_MAX, open;
-  for (unsigned i = 0; i < likely->count && least; i++) {
-    bf_analyze_options options = {.accesses_only = true, .most_steps = LIKELY_STEPS};
-    bf_analysis *analysis;
-    memcpy(options.block, likely->block[i], sizeof options.block);
-    int error = bf_analyze_assuming(module, kernel, &options, &analysis, diagnostic);
-    if (!error)
-      error = bf_analysis_open_bytes(analysis, &open);
-    if (error == BF_NO_MEMORY) {
-      bf_analysis_free(analysis);
-      return bf_no_memory(diagnostic);
-    }
-    if (error)
+/* How badly blocks of a shape fit a kernel: instructions with accesses outside of their arrays, and
+ * then bytes that are not written. UINT64_MAX: it cannot be looked at. */
+static int count_misfit(const bf_ptx_module *module, const bf_ptx_function *kernel,
+                        const uint32_t block[3], uint64_t *misfit, bf_diagnostic *diagnostic) {
+  bf_analyze_options options = {.accesses_only = true, .most_steps = LIKELY_STEPS};
+  bf_analysis *analysis = NULL;
+  uint64_t open = 0;
+  memcpy(options.block, block, sizeof options.block);
+  int error = bf_analyze_assuming(module, kernel, &options, &analysis, diagnostic);
+  if (!error)
+    error = bf_analysis_open_bytes(analysis, &open);
+  *misfit = error ? UINT64_MAX : open + ((uint64_t)bf_analysis_strays(analysis) << 32);
+  bf_analysis_free(analysis);
+  return error == BF_NO_MEMORY ? bf_no_memory(diagnostic) : BF_OK;
+}
+
+/* Of likely shapes the one that fits a kernel best, where it is better than *least. */
+static int choose_of(const bf_ptx_module *module, const bf_ptx_function *kernel,
+                     const bf_likely *likely, uint32_t block[3], uint64_t *least,
+                     bf_diagnostic *diagnostic) {
+  for (unsigned i = 0; i < likely->count && *least; i++) {
+    uint64_t misfit;
+    BF_TRY(count_misfit(module, kernel, likely->block[i], &misfit, diagnostic));
+    if (misfit >= *least)
       continue;
-    open += (uint64_t)bf_analysis_strays(analysis) << 32;
-    bf_analysis_free(analysis);
-    if (open >= least)
-      continue;
-    least = open;
-    memcpy(block, likely->block[i], sizeof options.block);
+    *least = misfit;
+    memcpy(block, likely->block[i], sizeof likely->block[i]);
   }
-  if (least == UINT64_MAX)
-    memcpy(block, (const uint32_t[3]){32, 1, 1}, 3 * sizeof *block);
   return BF_OK;
+}
+
+/* The shape in which accesses stay in their arrays and most of these is written: of the usual ones
+ * or, where accesses leave arrays in all of them, of others. */
+static int choose_likely(const bf_ptx_module *module, const bf_ptx_function *kernel,
+                         uint32_t block[3], bf_diagnostic *diagnostic) {
+  bf_likely likely;
+  uint64_t least = UINT64_MAX;
+  memcpy(block, (const uint32_t[3]){32, 1, 1}, 3 * sizeof *block);
+  bool is_guess = bf_likely_find(kernel, &likely);
+  BF_TRY(choose_of(module, kernel, &likely, block, &least, diagnostic));
+  if (!is_guess || least <= UINT32_MAX)
+    return BF_OK;
+  bf_likely_find_others(kernel, &likely);
+  if (bf_likely_is_tiled(kernel))
+    bf_likely_add(&likely, (const uint32_t[3]){32, 2, 1});
+  return choose_of(module, kernel, &likely, block, &least, diagnostic);
 }
 
 /* The shapes of the blocks of a kernel: what it requires, what is given, what launches in the
@@ -165,14 +184,12 @@ static int find_shapes(const bf_review *review, const bf_source_launches *launch
   const char *readable = review->array[review->first[number]].kernel_name;
   const char *file = review->source ? review->source->file : "";
   *own = (bf_launched){.count = 1, .block = {{block[0], block[1], block[2]}}};
-  bf_likely likely;
   if (block[0] || bf_ptx_required_block(kernel, own->block[0]))
     return BF_OK;
   if (bf_source_launches_find(launches, file, readable, own))
     return BF_OK;
   *own = (bf_launched){.count = 1};
-  bf_likely_find(kernel, &likely);
-  return choose_likely(review->module, kernel, &likely, own->block[0], diagnostic);
+  return choose_likely(review->module, kernel, own->block[0], diagnostic);
 }
 
 /* Adds the accesses of a kernel in all its shapes of blocks. */

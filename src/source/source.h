@@ -103,6 +103,7 @@ typedef struct bf_source_use {
   size_t end;                                  /* behind the last ] */
   size_t subscript[BF_SOURCE_MOST_DIMENSIONS]; /* the [ of each */
   bool is_row; /* the last subscripts are missing: it is where a row begins */
+  size_t home; /* in a function that the array is passed to: its first token + 1; else 0 */
 } bf_source_use;
 
 /* The uses of an array. Where one of them is not an element, problem says what and where. The list

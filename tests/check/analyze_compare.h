@@ -4,7 +4,8 @@
  * but the block size, and with the launch known and all that can be assumed besides.  Of a site
  * that is called exact, the accesses of every block looked at must be equal, in order. Where the
  * addresses are known but for an offset, lanes or count, every access must be one of those listed,
- * moved by a multiple of the step. */
+ * moved by a multiple of the step; and where the conflicts of each access are said to be the same
+ * for all values, it must have those of the one listed. */
 #ifndef ANALYZE_COMPARE_H
 #define ANALYZE_COMPARE_H
 
@@ -26,13 +27,14 @@ typedef struct seen {
 } seen;
 
 typedef struct tally {
-  unsigned sites, exact, partial;
+  unsigned sites, exact, partial, settled;
   uint64_t accesses;
   unsigned faults;
 } tally;
 
 typedef struct checker {
-  const char *program; /* what faults are reported of */
+  const char *program;       /* what faults are reported of */
+  const bf_machine *machine; /* that conflicts are of */
   const bf_ptx_module *ptx;
   const bf_emu_kernel *kernel;
   bf_emu_observer observer;
@@ -145,6 +147,28 @@ static bool is_listed(const bf_analyze_site *site, const seen *s) {
   return false;
 }
 
+/* The conflicts of lanes at these addresses; UINT32_MAX where the machine has no such access. */
+static uint32_t conflicts_of(const checker *c, const bf_analyze_site *site, uint32_t mask,
+                             const uint32_t *address) {
+  bf_analyze_access own = {.mask = mask};
+  bf_count count;
+  memcpy(own.address, address, sizeof own.address);
+  bf_access access = bf_analyze_as_access(site, &own, NULL);
+  return bf_memory_count(c->machine, NULL, &access, &count, NULL) ? UINT32_MAX : count.conflicts;
+}
+
+/* Whether an access has the conflicts of those listed that it may be. */
+static bool is_settled(const checker *c, const bf_analyze_site *site, const seen *s) {
+  uint32_t own = conflicts_of(c, site, s->mask, s->address);
+  for (size_t i = 0; i < site->accesses; i++) {
+    const bf_analyze_access *listed = &site->access[i];
+    if (listed->warp == s->warp && agrees(site, listed, s) &&
+        conflicts_of(c, site, listed->mask, listed->address) != own)
+      return false;
+  }
+  return true;
+}
+
 /* The events of site in block: a run of the sorted list. */
 static const seen *find_events(const checker *c, const bf_analyze_site *site, uint64_t block,
                                size_t *count) {
@@ -192,12 +216,15 @@ static void compare_site(checker *c, const bf_analysis *analysis, const bf_analy
   if (lists(site, BF_UNKNOWN_ADDRESS) || lists(site, BF_UNKNOWN_VALUE) || !site->has_op)
     return;
   t->partial++;
-  for (size_t i = 0; i < count; i++)
-    if (!is_listed(site, &s[i])) {
-      complain(c, site, "an access that is not listed", &s[i]);
-      t->faults++;
-      return;
-    }
+  t->settled += site->is_settled;
+  for (size_t i = 0; i < count; i++) {
+    bool is_there = is_listed(site, &s[i]);
+    if (is_there && (!site->is_settled || is_settled(c, site, &s[i])))
+      continue;
+    complain(c, site, is_there ? "other conflicts" : "an access that is not listed", &s[i]);
+    t->faults++;
+    return;
+  }
 }
 
 /* What is known of a launch when it is compared. */
@@ -207,7 +234,7 @@ static int compare_block(checker *c, const bf_emu_launch *launch, uint64_t block
                          uint8_t *known_bytes, bf_diagnostic *diagnostic) {
   bool is_known = how != ONLY_BLOCK;
   const bf_ptx_function *kernel = bf_ptx_find(c->ptx, bf_emu_kernel_name(c->kernel));
-  bf_analyze_options o = {.has_block_index = is_known};
+  bf_analyze_options o = {.has_block_index = is_known, .machine = c->machine};
   memcpy(o.block, launch->block, sizeof o.block);
   if (is_known) {
     memcpy(o.grid, launch->grid, sizeof o.grid);
@@ -265,8 +292,8 @@ static int compare_launch(checker *c, const bf_emu_launch *launch, bf_diagnostic
 }
 
 static void print_tally(const char *what, const tally *t) {
-  printf("  %s: of %u sites, %u exact (%llu accesses equal), %u in part", what, t->sites, t->exact,
-         (unsigned long long)t->accesses, t->partial);
+  printf("  %s: of %u sites, %u exact (%llu accesses equal), %u in part (%u settled)", what,
+         t->sites, t->exact, (unsigned long long)t->accesses, t->partial, t->settled);
 }
 
 #endif

@@ -62,12 +62,14 @@ static int run_benchmark(const bf_corpus_benchmark *benchmark, comparison *s,
 }
 
 /* Runs a benchmark and says how much was compared; the number of faults. */
-static unsigned check_benchmark(const bf_corpus_benchmark *benchmark, seen *event) {
+static unsigned check_benchmark(const bf_corpus_benchmark *benchmark, const bf_machine *machine,
+                                seen *event) {
   bf_diagnostic diagnostic = {0};
   comparison *s = calloc(1, sizeof *s);
   if (!s)
     return 1;
   s->checker.event = event;
+  s->checker.machine = machine;
   int error = run_benchmark(benchmark, s, &diagnostic);
   printf("%-24s", benchmark->name);
   print_tally("known", &s->checker.known);
@@ -83,12 +85,14 @@ static unsigned check_benchmark(const bf_corpus_benchmark *benchmark, seen *even
 int main(int argc, char **argv) {
   unsigned faults = 0;
   const bf_corpus_benchmark *benchmark;
+  bf_machine *machine;
   seen *event = malloc(MOST_EVENTS * sizeof *event);
-  if (!event)
+  if (!event || bf_machine_load("hopper", NULL, &machine, NULL))
     return 1;
   for (unsigned i = 0; (benchmark = bf_corpus_get(i)) != NULL; i++)
     if (argc == 1 || strcmp(argv[1], benchmark->name) == 0)
-      faults += check_benchmark(benchmark, event);
+      faults += check_benchmark(benchmark, machine, event);
+  bf_machine_free(machine);
   free(event);
   return faults ? 1 : 0;
 }

@@ -208,10 +208,11 @@ static int run_kernel(checker *c, writer *w, bf_diagnostic *diagnostic) {
 }
 
 /* One random kernel; its text is printed where something is wrong. */
-static unsigned check_seed(uint64_t seed, seen *event, tally *known, tally *open) {
+static unsigned check_seed(uint64_t seed, const bf_machine *machine, seen *event, tally *known,
+                           tally *open) {
   char name[64];
   bf_diagnostic diagnostic = {0};
-  checker c = {.program = name, .event = event};
+  checker c = {.program = name, .machine = machine, .event = event};
   writer w = {.random = {seed * 2 + 1}};
   snprintf(name, sizeof name, "seed %llu", (unsigned long long)seed);
   write_kernel(&w);
@@ -227,6 +228,8 @@ static unsigned check_seed(uint64_t seed, seen *event, tally *known, tally *open
   open->exact += c.open.exact;
   open->partial += c.open.partial;
   open->accesses += c.open.accesses;
+  known->settled += c.known.settled;
+  open->settled += c.open.settled;
   bf_text_free(&w.text);
   return faults;
 }
@@ -236,14 +239,16 @@ int main(int argc, char **argv) {
   uint64_t count = argc > 2 ? strtoull(argv[2], NULL, 10) : argc > 1 ? 1 : 1000;
   unsigned faults = 0;
   tally known = {0}, open = {0};
+  bf_machine *machine;
   seen *event = malloc(MOST_EVENTS * sizeof *event);
-  if (!event)
+  if (!event || bf_machine_load("hopper", NULL, &machine, NULL))
     return 1;
   for (uint64_t seed = first; seed < first + count && faults < 5; seed++)
-    faults += check_seed(seed, event, &known, &open);
+    faults += check_seed(seed, machine, event, &known, &open);
   print_tally("known", &known);
   print_tally("open", &open);
   printf("\n");
+  bf_machine_free(machine);
   free(event);
   return faults ? 1 : 0;
 }

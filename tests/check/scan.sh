@@ -10,6 +10,7 @@ command -v nvcc >/dev/null || { echo 'no nvcc' && exit 77; }
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 cd "$work" || exit 2
+mkdir temporary && export TMPDIR=$work/temporary # so that what others leave behind is not ours
 faults=0
 
 complain() {
@@ -105,6 +106,12 @@ with zipfile.ZipFile("turn.whl", "w", zipfile.ZIP_DEFLATED) as z: z.write("proje
   scan turn.whl
   expect 0 'turn.whl/turn/libturn.so'
 fi
+
+# Of PTX the sources that its lines name have the launches.
+cat project/kernels/turn.cuh <(tail -n +2 project/main.cu) >own.cu
+nvcc -arch=sm_90 -lineinfo -ptx "$work/own.cu" -o lines.ptx
+scan lines.ptx
+expect 0 'lines.ptx, blocks of 16x16 (launch at own.cu:9)' 'lines.ptx, blocks of 32x32 (launch at own.cu:8)'
 
 # A file that is named must hold something; limits.
 scan project/more/libnone.so

@@ -631,6 +631,50 @@ static void as_much_is_said_as_can_be(void **state) {
   bf_ptx_free(module);
 }
 
+/* What each access costs can hold for all values although it is not known how often it is executed,
+ * at which offset or by which lanes: strides without conflicts in any lanes; 8 bytes by the first
+ * or the last lanes, which a comparison tells, but not by those that data tells, as lanes 0 and 16
+ * would meet in one bank; a column, in a loop, by all lanes, but not by some. */
+static void what_each_access_costs_is_settled(void **state) {
+  (void)state;
+  static const char text[] =
+      ".version 8.0\n.target sm_90\n.address_size 64\n"
+      ".entry k(.param .u32 n, .param .u64 p) {\n"
+      ".reg .pred %p<4>; .reg .b32 %r<8>; .reg .b64 %d<4>; .shared .align 8 .b8 s[16384];\n"
+      "ld.param.u32 %r1, [n]; ld.param.u64 %d1, [p]; mov.u32 %r2, %tid.x; mov.u32 %r3, s;\n"
+      "mad.lo.u32 %r4, %r2, 4, %r3; mad.lo.u32 %r5, %r2, 8, %r3; mad.lo.u32 %r6, %r2, 128, %r3;\n"
+      "cvt.u64.u32 %d2, %r4; add.u64 %d1, %d1, %d2; ld.global.u32 %r7, [%d1];\n"
+      "setp.lt.s32 %p1, %r2, %r1; setp.lt.s32 %p2, %r7, %r2;\n"
+      "@%p1 ld.shared.u32 %r0, [%r4];\n"
+      "@%p1 ld.shared.u64 %d0, [%r5];\n"
+      "@!%p1 ld.shared.u64 %d0, [%r5];\n"
+      "@%p2 ld.shared.u64 %d0, [%r5];\n"
+      "loop: ld.shared.u32 %r0, [%r6];\n"
+      "@%p1 ld.shared.u32 %r0, [%r6];\n"
+      "add.u32 %r6, %r6, 4; sub.u32 %r1, %r1, 1; setp.ne.u32 %p3, %r1, 0; @%p3 bra loop; ret; }\n";
+  static const bool is_settled[] = {true, true, true, false, true, false};
+  bf_machine *machine;
+  bf_ptx_module *module;
+  assert_int_equal(bf_machine_load("hopper", NULL, &machine, NULL), BF_OK);
+  assert_int_equal(bf_ptx_parse("test", text, strlen(text), &module, NULL), BF_OK);
+  bf_analyze_options options = {.block = {32, 1, 1}, .machine = machine};
+  bf_analysis *analysis = analyze(module, "k", &options);
+  assert_int_equal(analysis->sites, 6);
+  for (unsigned i = 0; i < 6; i++) {
+    assert_int_equal(analysis->site[i].is_settled, is_settled[i]);
+    assert_false(analysis->site[i].is_exact);
+    assert_int_equal(analysis->site[i].certainty,
+                     is_settled[i] ? BF_CERTAIN_FOR_ALL : BF_CERTAIN_ASSUMED);
+  }
+  bf_analysis_free(analysis);
+  options.machine = NULL;
+  analysis = analyze(module, "k", &options);
+  assert_false(analysis->site[0].is_settled);
+  bf_analysis_free(analysis);
+  bf_ptx_free(module);
+  bf_machine_free(machine);
+}
+
 /* Values of parameters, by name and by number; what is no value is refused. */
 static void given_parameters_are_read(void **state) {
   (void)state;
@@ -678,6 +722,7 @@ int main(void) {
       cmocka_unit_test(swizzles_are_evaluated),
       cmocka_unit_test(what_is_not_known_is_named),
       cmocka_unit_test(as_much_is_said_as_can_be),
+      cmocka_unit_test(what_each_access_costs_is_settled),
       cmocka_unit_test(given_parameters_are_read),
   };
   return cmocka_run_group_tests_name("analyze", tests, NULL, NULL);

@@ -513,6 +513,37 @@ static void bit_vector_leaves_what_is_known(void **state) {
   bf_machine_free(machine);
 }
 
+static bool go_no_further(void *context, const char *step, double share) {
+  (void)context, (void)step, (void)share;
+  return false;
+}
+
+/* What was stopped knows no bound of what it did not try. */
+static void bit_vector_stopped_knows_no_bound(void **state) {
+  (void)state;
+  bf_machine *machine;
+  bf_workload *workload;
+  bf_solution solution = {0};
+  uint64_t random = 88172645463325252u;
+  bf_access access = {.op = BF_OP_LD, .width_bytes = 4, .mask = 0xffffffff, .count = 1};
+  assert_int_equal(bf_machine_load("hopper", NULL, &machine, NULL), BF_OK);
+  assert_int_equal(bf_workload_create(&workload), BF_OK);
+  for (unsigned lane = 0; lane < 32; lane++) {
+    random ^= random << 13, random ^= random >> 7, random ^= random << 17;
+    access.address[lane] = 4 * (uint32_t)(random >> 50);
+  }
+  assert_int_equal(bf_workload_add(workload, &access), BF_OK);
+  bf_solve_options options = {.struct_bytes = sizeof options, .method = BF_METHOD_BIT_VECTOR};
+  const bf_search_watch watch = {.tell = go_no_further, .step = "bit-vector"};
+  assert_int_equal(bf_solve_watched(machine, workload, &options, &watch, &solution, NULL), BF_OK);
+  assert_true(solution.conflicts_after > 0);
+  assert_false(solution.proven);
+  assert_int_equal(solution.lower_bound, 0);
+  bf_solution_clear(&solution);
+  bf_workload_free(workload);
+  bf_machine_free(machine);
+}
+
 /* Strides 4 and 6: 188 of 4480 candidates; equal k: the permutation alone. */
 static void bit_vector_reduces_candidates(void **state) {
   (void)state;
@@ -827,6 +858,7 @@ static void ladder_recommends(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
+      cmocka_unit_test(bit_vector_stopped_knows_no_bound),
       cmocka_unit_test(moved_words_are_one_shape),
       cmocka_unit_test(all_costs_agree),
       cmocka_unit_test(bounds_hold),

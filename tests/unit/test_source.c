@@ -277,6 +277,50 @@ static void test_uses(void **state) {
   assert_uses("s[0][1", 0, "the braces around it do not match");
 }
 
+/* The elements of an array of one dimension in a source, and what is wrong with its uses. */
+static void assert_passed(const char *text, size_t count, const char *problem) {
+  bf_diagnostic diagnostic;
+  bf_source_array *list;
+  bf_source_use *use;
+  size_t arrays, uses;
+  char found[200];
+  bf_source *source = read_string(text);
+  assert_int_equal(bf_source_arrays(source, &list, &arrays, &diagnostic), BF_OK);
+  assert_int_equal(bf_source_uses(source, &list[0], &use, &uses, found, &diagnostic), BF_OK);
+  if (strcmp(found, problem) != 0 || (!problem[0] && uses != count))
+    fail_msg("%s: %zu, %s", text, uses, found);
+  bf_source_free(source);
+}
+
+/* A function that is given the array, and nothing else, has elements of it; functions in it too. */
+static void test_passed(void **state) {
+  (void)state;
+#define KERNEL "__global__ void k() { __shared__ float s[64]; s[0] = 1;"
+  static const char refused[] = "it is used as a pointer in line 1";
+  assert_passed("__device__ void f(float *v, int i) { v[i] = v[i + 1]; } " KERNEL
+                "f(s, 2); f(s, a[3]); }",
+                3, "");
+  assert_passed(
+      "template <int N> __device__ void f(int i, const float *__restrict__ v) { a = v[N]; } " KERNEL
+      "f<3>(g(1, 2), s); }",
+      2, "");
+  assert_passed("__device__ int h(float *w) { return w[2]; } "
+                "__device__ void f(float *v) { v[0] = h(v); } " KERNEL "f(s); }",
+                3, "");
+  /* others are passed as well, it is not known what, or it is more than an element */
+  assert_passed("__device__ void f(float *v) { v[0]++; } " KERNEL "f(s); f(global); }", 0, refused);
+  assert_passed("__device__ void f(float *v) { v[0]++; } " KERNEL "f(s); f(s + 1); }", 0, refused);
+  assert_passed("__device__ void f(float *v) { v[0]++; } " KERNEL "f(s); p = f; }", 0, refused);
+  assert_passed("__device__ void f(float *v); " KERNEL "f(s); }", 0, refused);
+  assert_passed("__device__ void f(float *v) {} __device__ void f(int *v) {} " KERNEL "f(s); }", 0,
+                refused);
+  assert_passed("__device__ void f(float *v) { v[0]++; } " KERNEL "x.f(s); }", 0, refused);
+  assert_passed("__device__ void f(float *v) { v++; } " KERNEL "f(s); }", 0, refused);
+  assert_passed("__device__ void f(float **v) { v[0][1]++; } " KERNEL "f(s); }", 0, refused);
+  assert_passed("__device__ void f(float *v) { f(v); } " KERNEL "f(s); }", 0, refused);
+#undef KERNEL
+}
+
 static void test_expressions(void **state) {
   (void)state;
   static const struct {
@@ -306,7 +350,7 @@ int main(void) {
       cmocka_unit_test(test_declarations), cmocka_unit_test(test_values),
       cmocka_unit_test(test_types),        cmocka_unit_test(test_lists),
       cmocka_unit_test(test_carved),       cmocka_unit_test(test_uses),
-      cmocka_unit_test(test_expressions),
+      cmocka_unit_test(test_passed),       cmocka_unit_test(test_expressions),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -241,7 +241,8 @@ static void assert_patch(const char *text, const bf_index_map *map, bf_shared_ar
   shared->name = list[0].name;
   bf_suggestion suggestion = {.exists = true, .map = *map};
   bf_patch patch = {.source = source};
-  bf_patch_array array = {&list[0], shared, &suggestion, "BF_S", false, false};
+  bf_patch_array array = {
+      .declared = &list[0], .array = shared, .suggestion = &suggestion, .macro = "BF_S"};
   assert_int_equal(bf_patch_add(&patch, &array, found, &diagnostic), BF_OK);
   assert_string_equal(found, problem);
   bf_patch_write_source(&patch, &result);
@@ -308,6 +309,30 @@ static void test_effects(void **state) {
                "", NULL);
 }
 
+/* What is defined for an array that is passed to functions stands before the first of them. */
+static void test_passed(void **state) {
+  (void)state;
+  bf_index_map map = {.element_bytes = 4, .terms = 1, .term = {{.shift = 5, .mask = 31}}};
+  bf_shared_array line = {.bytes = 4096, .element_bytes = 4, .dimensions = 1, .dimension = {1024}};
+  assert_patch(
+      "__device__ void f(int *v) { v[3] = 1; }\nvoid k() { __shared__ int s[1024]; f(s); }", &map,
+      &line,
+      "#define BF_S(i) ((i) ^ ((i) >> 5 & 31))\n__device__ void f(int *v) { v[BF_S(3)] = 1; "
+      "}\nvoid k() { __shared__ int s[1024]; f(s); }",
+      "", NULL);
+  assert_patch(
+      "void k() { __shared__ int s[1024]; f(s); }\n__device__ void f(int *v) { v[g()] = 1; }", &map,
+      &line,
+      "template <class Index> static __device__ __forceinline__ Index BF_S(Index i) { "
+      "return i ^ (i >> 5 & 31); }\nvoid k() { __shared__ int s[1024]; f(s); }\n__device__ "
+      "void f(int *v) { v[BF_S(g())] = 1; }",
+      "", NULL);
+  map.only_of = "s";
+  map.only_bytes = 4096;
+  assert_patch("__device__ void f(int *s) { s[3] = 1; }\nvoid k() { __shared__ int s[N]; f(s); }",
+               &map, &line, NULL, "it is passed to functions, which do not know its size", NULL);
+}
+
 /* Declarations that mean several shapes. */
 static void test_several_shapes(void **state) {
   (void)state;
@@ -364,11 +389,11 @@ static void test_no_patches(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_tile),           cmocka_unit_test(test_shapes),
-      cmocka_unit_test(test_merged),         cmocka_unit_test(test_fine),
-      cmocka_unit_test(test_elements),       cmocka_unit_test(test_patches),
-      cmocka_unit_test(test_no_patches),     cmocka_unit_test(test_effects),
-      cmocka_unit_test(test_several_shapes),
+      cmocka_unit_test(test_tile),       cmocka_unit_test(test_shapes),
+      cmocka_unit_test(test_merged),     cmocka_unit_test(test_fine),
+      cmocka_unit_test(test_elements),   cmocka_unit_test(test_patches),
+      cmocka_unit_test(test_no_patches), cmocka_unit_test(test_effects),
+      cmocka_unit_test(test_passed),     cmocka_unit_test(test_several_shapes),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
