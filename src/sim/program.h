@@ -19,6 +19,7 @@ typedef enum bf_sim_unit {
   BF_SIM_UNIT_MATRIX,
   BF_SIM_UNIT_BRANCH,
   BF_SIM_UNIT_BARRIER,
+  BF_SIM_UNIT_ISSUE,  /* takes an issue slot and nothing else; of machine instructions only */
   BF_SIM_UNIT_MEMORY, /* shared, global, local, constant, textures: what is touched says which */
   BF_SIM_UNITS
 } bf_sim_unit;

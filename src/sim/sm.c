@@ -278,7 +278,7 @@ static void leave(bf_sim_sm *sm, bf_sim_warp *warp) {
   sm->warps_alive--;
   if (--block->warps_left)
     return;
-  bf_emu_stepper_end(sm->stepper, sm->index, block->emu);
+  sm->feed->calls->end(sm->feed, sm->index, block->emu);
   block->emu = NULL;
   sm->ended[sm->ended_count++] = sm->now;
 }
@@ -287,7 +287,7 @@ static void leave(bf_sim_sm *sm, bf_sim_warp *warp) {
 static bool look_alone(bf_sim_sm *sm, bf_sim_warp *warp) {
   bf_sim_block *block = warp->block;
   bf_emu_next next;
-  warp->turn = bf_emu_warp_peek(warp->emu, &next);
+  warp->turn = sm->feed->calls->peek(warp->emu, &next);
   warp->next = NULL;
   bool passed = next.barriers != block->barriers;
   block->barriers = next.barriers;
@@ -330,7 +330,7 @@ void bf_sim_free_others(bf_sim_sm *sm, bf_sim_warp *warp) {
 void bf_sim_sm_notify(bf_sim_sm *sm, uint64_t cycle) {
   for (unsigned i = 0; i < sm->blocks; i++) {
     bf_sim_block *block = &sm->block[i];
-    uint64_t barriers = block->emu ? bf_emu_block_barriers(block->emu) : block->notified;
+    uint64_t barriers = block->emu ? sm->feed->calls->barriers(block->emu) : block->notified;
     bool is_new = barriers != block->barriers && barriers != block->notified;
     block->notified = barriers;
     bf_sim_request news = {.kind = BF_SIM_NEWS, .token = i};
@@ -340,7 +340,7 @@ void bf_sim_sm_notify(bf_sim_sm *sm, uint64_t cycle) {
 }
 
 void bf_sim_block_news(bf_sim_sm *sm, bf_sim_block *block) {
-  uint64_t barriers = block->emu ? bf_emu_block_barriers(block->emu) : block->barriers;
+  uint64_t barriers = block->emu ? sm->feed->calls->barriers(block->emu) : block->barriers;
   if (barriers == block->barriers || sm->is_freeing)
     return;
   block->barriers = barriers;
@@ -367,8 +367,8 @@ void bf_sim_execute(bf_sim_sm *sm, bf_sim_warp *warp) {
     memset(sm->touched.part, 0, sizeof sm->touched.part);
   sm->touched.lines = 0;
   sm->touched.is_store = sm->touched.is_atomic = sm->touched.is_unread = false;
-  bf_emu_warp_step(warp->emu);
-  if (bf_emu_stepper_stopped(sm->stepper))
+  sm->feed->calls->step(warp->emu);
+  if (sm->feed->calls->stopped(sm->feed))
     sm->is_stopped = true;
 }
 
@@ -570,7 +570,7 @@ static void begin_block(bf_sim_sm *sm, uint64_t index) {
   bf_sim_block *block = sm->block;
   while (block->emu)
     block++;
-  block->emu = bf_emu_stepper_begin(sm->stepper, sm->index, index);
+  block->emu = sm->feed->calls->begin(sm->feed, sm->index, index);
   if (!block->emu) {
     sm->failed = true;
     return;
@@ -578,11 +578,11 @@ static void begin_block(bf_sim_sm *sm, uint64_t index) {
   block->index = index;
   block->warps_left = block->warps;
   block->barriers = block->notified = 0;
-  sm->count.host_bytes_per_warp = bf_emu_block_bytes(block->emu) / block->warps +
+  sm->count.host_bytes_per_warp = sm->feed->calls->block_bytes(block->emu) / block->warps +
                                   sizeof(bf_sim_warp) + sm->core->warp_bytes(sm);
   for (unsigned i = 0; i < block->warps; i++) {
     bf_sim_warp *warp = &sm->warp[block->first_slot + i];
-    warp->emu = bf_emu_block_warp(block->emu, i);
+    warp->emu = sm->feed->calls->warp(block->emu, i);
     warp->block = block;
     warp->index = i;
     warp->age = sm->next_age++;
@@ -639,9 +639,8 @@ static uint64_t round_up(uint64_t value, uint64_t multiple) {
   return (value + multiple - 1) / multiple * multiple;
 }
 
-unsigned bf_sim_blocks_per_sm(const bf_sim_gpu *gpu, const bf_emu_launch *launch,
-                              const char **limit) {
-  const bf_emu_needs *needs = bf_emu_kernel_needs(launch->kernel);
+unsigned bf_sim_fit(const bf_sim_gpu *gpu, const bf_emu_needs *needs, const bf_emu_launch *launch,
+                    const char **limit) {
   uint64_t threads = (uint64_t)launch->block[0] * launch->block[1] * launch->block[2];
   uint64_t warps = (threads + BF_EMU_LANES - 1) / BF_EMU_LANES;
   uint64_t registers = needs->registers;
@@ -680,7 +679,7 @@ int bf_sim_sm_create(bf_sim_sm *sm, unsigned blocks, bf_diagnostic *diagnostic) 
   sm->begin = calloc(blocks, sizeof *sm->begin);
   sm->load = calloc(sm->loads, sizeof *sm->load);
   sm->free_load = calloc(sm->loads, sizeof *sm->free_load);
-  sm->count.sites = bf_emu_kernel_sites(sm->launch->kernel);
+  sm->count.sites = sm->feed->sites;
   sm->count.site = calloc(sm->count.sites + 1, sizeof *sm->count.site);
   if (!sm->block || !sm->warp || !sm->ended || !sm->begin || !sm->load || !sm->free_load ||
       !sm->count.site)
@@ -696,7 +695,7 @@ int bf_sim_sm_create(bf_sim_sm *sm, unsigned blocks, bf_diagnostic *diagnostic) 
   BF_TRY(bf_counter_create(sm->gpu->machine, sm->settings->hash, &sm->counter, diagnostic));
   BF_TRY(bf_counter_set_lock_hash(sm->counter, sm->settings->lock_hash, diagnostic));
   BF_TRY(bf_sim_l1_create(sm->gpu, &sm->l1, diagnostic));
-  bf_emu_stepper_clock(sm->stepper, sm->index, &sm->now);
+  sm->feed->calls->clock(sm->feed, sm->index, &sm->now);
   return sm->core->create(sm, diagnostic);
 }
 
@@ -705,7 +704,7 @@ void bf_sim_sm_free(bf_sim_sm *sm) {
     sm->core->free(sm);
   for (unsigned i = 0; sm->block && i < sm->blocks; i++)
     if (sm->block[i].emu)
-      bf_emu_stepper_end(sm->stepper, sm->index, sm->block[i].emu);
+      sm->feed->calls->end(sm->feed, sm->index, sm->block[i].emu);
   bf_sim_l1_free(sm->l1);
   bf_counter_free(sm->counter);
   free(sm->block);
