@@ -32,6 +32,12 @@ typedef struct arrival {
   uint32_t node;
 } arrival;
 
+/* A line with a word that floats are added to, and the tick from which on another one can be. */
+typedef struct summed {
+  uint64_t line, free;
+} summed;
+enum { SUMMED = 1024 }; /* lines that are remembered; a power of two */
+
 /* How many entries ahead of the one that is worked on the host's memory is asked for. */
 enum { AHEAD = 4 };
 
@@ -52,9 +58,11 @@ struct bf_sim_memory {
   uint64_t request_cycles, return_cycles;
   uint64_t sector_ticks, atomic_ticks, return_ticks; /* return_ticks: of a sector */
   uint64_t *slice_free, *atomic_free, *port_free;    /* in ticks */
-  unsigned *waiting, most_waiting;                   /* loads that wait for a hit, by slice */
-  uint64_t until;                                    /* of the last call */
-  uint64_t hits, misses;                             /* sectors of loads and atomics */
+  uint64_t float_ticks; /* between two additions of floats to a word; 0: not looked at */
+  summed *summed;
+  unsigned *waiting, most_waiting; /* loads that wait for a hit, by slice */
+  uint64_t until;                  /* of the last call */
+  uint64_t hits, misses;           /* sectors of loads and atomics */
   void (*answer)(void *context, const bf_sim_request *request, uint64_t cycle);
   void *context;
   bf_arena arena;
@@ -139,9 +147,11 @@ static int create_tables(const bf_sim_gpu *gpu, bf_sim_memory *memory) {
   memory->slice_free = bf_arena_alloc(&memory->arena, memory->slices * sizeof(uint64_t));
   memory->atomic_free = bf_arena_alloc(&memory->arena, memory->slices * sizeof(uint64_t));
   memory->port_free = bf_arena_alloc(&memory->arena, memory->sms * sizeof(uint64_t));
+  memory->summed = bf_arena_alloc(&memory->arena, SUMMED * sizeof *memory->summed);
   memory->waiting = bf_arena_alloc(&memory->arena, memory->slices * sizeof(unsigned));
   uint32_t nodes = memory->channels + FIRST_NODES;
-  if (!memory->slice_free || !memory->atomic_free || !memory->port_free || !memory->waiting ||
+  if (!memory->slice_free || !memory->atomic_free || !memory->port_free || !memory->summed ||
+      !memory->waiting ||
       reserve(memory, nodes < memory->most_nodes ? nodes : memory->most_nodes) != BF_OK)
     return BF_NO_MEMORY;
   for (unsigned i = 0; i < memory->channels; i++)
@@ -162,6 +172,7 @@ int bf_sim_memory_create(const bf_sim_gpu *gpu, bf_sim_memory **memory, bf_diagn
   made->return_cycles = gpu->return_cycles;
   made->sector_ticks = bf_sim_ticks(gpu->l2_sector_cycles);
   made->atomic_ticks = bf_sim_ticks(gpu->l2_atomic_cycles);
+  made->float_ticks = bf_sim_ticks(gpu->l2_atomic_float_cycles);
   made->return_ticks = bf_sim_ticks(BF_SIM_SECTOR_BYTES / gpu->return_bytes_per_cycle);
   int error = create_cache(gpu, made, diagnostic);
   if (!error)
@@ -209,7 +220,7 @@ static void send_answer(bf_sim_memory *memory, uint32_t index) {
             bf_sim_sectors(request.sectors) * memory->return_ticks;
     leaves = bf_sim_cycle_after(*port);
   }
-  uint64_t cycle = leaves + memory->return_cycles;
+  uint64_t cycle = leaves + memory->return_cycles + request.later;
   release(memory, index);
   memory->answer(memory->context, &request, cycle);
 }
@@ -297,6 +308,16 @@ static void take_data(bf_sim_memory *memory, uint32_t index) {
 
 /* ---- Slices ---- */
 
+/* The tick at which additions of floats to a word are done, one behind the other. */
+static uint64_t add_floats(bf_sim_memory *memory, const bf_sim_request *request) {
+  uint64_t round, now = memory->event.now * CYCLE;
+  summed *word = &memory->summed[bf_sim_spread(request->line, SUMMED, &round)];
+  if (word->line != request->line)
+    *word = (summed){.line = request->line};
+  word->free = later_of(word->free, now) + request->same * memory->float_ticks;
+  return word->free;
+}
+
 /* The cycle at which the slice of a request is done with it. */
 static uint64_t pass_slice(bf_sim_memory *memory, const bf_sim_request *request) {
   uint64_t round, work;
@@ -312,6 +333,8 @@ static uint64_t pass_slice(bf_sim_memory *memory, const bf_sim_request *request)
   else
     work = bf_sim_sectors(request->sectors) * memory->sector_ticks;
   *slice = later_of(*slice, memory->event.now * CYCLE) + work;
+  if (request->same && memory->float_ticks)
+    return bf_sim_cycle_after(later_of(*slice, add_floats(memory, request)));
   return bf_sim_cycle_after(*slice);
 }
 

@@ -62,6 +62,7 @@ typedef struct bf_sim_op {
   bool may_be_remote;   /* its address may be of another block of the cluster */
   bool joins_cluster;   /* barrier.cluster.wait */
   bool is_try;          /* mbarrier.try_wait: waits until its phase is over */
+  bool is_unread;       /* nothing reads its results */
   bool is_gathered;     /* an atomic that one lane makes for all */
   bool holds_warp;      /* a sequence with a branch: nothing of the warp passes it */
   bool is_either;       /* an addition that the unit of integers or of multiplication makes */

@@ -140,6 +140,7 @@ static void add_line(bf_sim_touched *touched, uint64_t line, uint8_t sectors, ui
   if (touched->lines < 2 * BF_EMU_LANES) {
     touched->line[touched->lines].line = line;
     touched->line[touched->lines].sectors = sectors;
+    touched->line[touched->lines].same = 0;
     touched->line[touched->lines++].operations = lanes;
   }
 }
@@ -168,27 +169,37 @@ static void touch_row(bf_sim_touched *touched, uint64_t first, unsigned width_by
   }
 }
 
-/* Makes the operations of each line, over its sectors, those of the word that most lanes want. */
+static bool is_float(bf_op op) {
+  return op == BF_OP_REDF || op == BF_OP_FATOM || op == BF_OP_F64 || op == BF_OP_F16X2;
+}
+
+/* Makes the operations of each line those of the word that most lanes want, over its sectors, or
+ * pairs of them where words have 8 bytes; counts different words. */
 static void count_same_words(bf_sim_sm *sm, const bf_emu_event *event) {
   enum { SECTORS = BF_SIM_LINE_BYTES / BF_SIM_SECTOR_BYTES };
   bf_sim_touched *touched = &sm->touched;
   uint8_t most[2 * BF_EMU_LANES][SECTORS] = {{0}};
+  unsigned part_bytes = BF_SIM_SECTOR_BYTES * (event->width_bytes > 4 ? 2 : 1);
   for (uint32_t left = event->mask; left; left &= left - 1) {
     uint64_t address = event->global_address[__builtin_ctz(left)];
     uint8_t same = 0;
     for (uint32_t other = left; other; other &= other - 1)
       same = (uint8_t)(same + (event->global_address[__builtin_ctz(other)] == address));
+    touched->words += same == 1; /* the last lane of its word */
     uint64_t moved = bf_sim_moved_address(sm, address);
     for (unsigned i = 0; i < touched->lines; i++)
       if (touched->line[i].line == moved / BF_SIM_LINE_BYTES) {
-        uint8_t *own = &most[i][moved % BF_SIM_LINE_BYTES / BF_SIM_SECTOR_BYTES];
+        uint8_t *own = &most[i][moved % BF_SIM_LINE_BYTES / part_bytes];
         *own = same > *own ? same : *own;
       }
   }
   for (unsigned i = 0; i < touched->lines; i++) {
     touched->line[i].operations = 0;
-    for (unsigned k = 0; k < SECTORS; k++)
+    for (unsigned k = 0; k < SECTORS; k++) {
       touched->line[i].operations = (uint16_t)(touched->line[i].operations + most[i][k]);
+      if (is_float(event->op) && most[i][k] > touched->line[i].same)
+        touched->line[i].same = most[i][k];
+    }
   }
 }
 
@@ -220,9 +231,11 @@ static void touch_global(bf_sim_sm *sm, const bf_emu_event *event) {
   touch_lines(sm, event);
   if (sm->touched.is_atomic && sm->gpu->l2_atomics == BF_SIM_ATOMICS_WORDS) {
     count_same_words(sm, event);
-    sm->touched.is_unread = event->op == BF_OP_RED;
-    for (unsigned i = 0; i < sm->touched.lines && sm->executing->is_gathered; i++)
+    sm->touched.is_unread = event->op == BF_OP_RED || sm->executing->is_unread;
+    for (unsigned i = 0; i < sm->touched.lines && sm->executing->is_gathered; i++) {
       sm->touched.line[i].operations = 1;
+      sm->touched.line[i].same = sm->touched.line[i].same > 0;
+    }
   }
 }
 
@@ -365,7 +378,7 @@ void bf_sim_execute(bf_sim_sm *sm, bf_sim_warp *warp) {
   sm->touched.shared = (bf_count){0};
   if (sm->gpu->pipeline != BF_SIM_SCOREBOARD)
     memset(sm->touched.part, 0, sizeof sm->touched.part);
-  sm->touched.lines = 0;
+  sm->touched.lines = sm->touched.words = 0;
   sm->touched.is_store = sm->touched.is_atomic = sm->touched.is_unread = false;
   sm->feed->calls->step(warp->emu);
   if (sm->feed->calls->stopped(sm->feed))
@@ -427,6 +440,7 @@ bf_sim_load *bf_sim_send(bf_sim_sm *sm, bf_sim_warp *warp, const bf_sim_op *op, 
                         .issued = sm->now,
                         .is_write = kind == BF_SIM_STORE || kind == BF_SIM_REDUCE};
   double cycle = (double)first;
+  double later = sm->gpu->l2_atomic_answer_cycles * (touched->words ? touched->words - 1 : 0);
   for (unsigned i = 0; i < touched->lines; i++, cycle += sm->gpu->global_line_cycles) {
     bf_sim_request request = {.cycle = (uint64_t)cycle,
                               .line = touched->line[i].line,
@@ -434,7 +448,9 @@ bf_sim_load *bf_sim_send(bf_sim_sm *sm, bf_sim_warp *warp, const bf_sim_op *op, 
                               .token = token,
                               .sectors = touched->line[i].sectors,
                               .kind = (uint8_t)kind,
-                              .operations = touched->line[i].operations};
+                              .operations = touched->line[i].operations,
+                              .later = kind == BF_SIM_ATOMIC ? (uint16_t)later : 0,
+                              .same = touched->line[i].same};
     sm->count.global_sectors += bf_sim_sectors(request.sectors);
     if (kind == BF_SIM_STORE)
       bf_sim_l1_store(sm->l1, request.line, request.sectors);

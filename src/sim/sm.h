@@ -54,7 +54,9 @@ typedef struct bf_sim_touched {
     uint64_t line;
     uint8_t sectors;
     uint16_t operations;
+    uint8_t same; /* atomics on floats: most lanes of a word */
   } line[2 * BF_EMU_LANES];
+  unsigned words;                      /* atomics: different ones */
   bool is_store, is_atomic, is_unread; /* is_unread: an atomic whose result nobody reads */
 } bf_sim_touched;
 
