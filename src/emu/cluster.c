@@ -35,6 +35,14 @@ bf_emu_block *bf_emu_cluster_find(bf_emu_warp *warp, uint64_t address, uint64_t 
   return block->has_ended ? NULL : block;
 }
 
+bool bf_emu_cluster_has_left(const bf_emu_warp *warp, uint64_t address) {
+  const bf_emu_cluster *cluster = warp->block->cluster;
+  if (address >= BF_EMU_SHARED_WINDOW)
+    address -= BF_EMU_SHARED_WINDOW;
+  uint64_t number = address >> BF_EMU_RANK_SHIFT;
+  return cluster && number && number <= cluster->count && cluster->block[number - 1]->has_ended;
+}
+
 uint8_t *bf_emu_cluster_reach(bf_emu_warp *warp, const bf_emu_op *op, unsigned lane,
                               uint64_t address, uint64_t bytes, unsigned align_bytes, bool is_write,
                               bf_emu_block **block, uint64_t *offset) {

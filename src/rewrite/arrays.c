@@ -5,6 +5,7 @@
  * stored. Open arrays all start at the same place and count as one. */
 #include "rewrite/inner.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 /* ---- Origins ---- */
@@ -226,6 +227,13 @@ static bool add_array(const bf_rewrite_plan *plan, const bf_rewrite_kernel_plan 
   return true;
 }
 
+/* Orders accesses by where they are in memory, so that one is found among many. */
+static int compare_accesses(const void *one, const void *other) {
+  uintptr_t a = (uintptr_t) * (const bf_ptx_instruction *const *)one;
+  uintptr_t b = (uintptr_t) * (const bf_ptx_instruction *const *)other;
+  return a < b ? -1 : a > b;
+}
+
 bool bf_rewrite_list_arrays(const bf_rewrite_plan *plan, const bf_rewrite_kernel_plan *kernel,
                             bf_rewrite_kernel *out) {
   size_t room = (size_t)kernel->uses + 1;
@@ -247,6 +255,9 @@ bool bf_rewrite_list_arrays(const bf_rewrite_plan *plan, const bf_rewrite_kernel
       return false;
   }
   note_accesses(plan, kernel, place, out);
+  for (unsigned i = 0; i < out->arrays; i++)
+    qsort(out->array[i].access, out->array[i].accesses, sizeof *out->array[i].access,
+          compare_accesses);
   return true;
 }
 
@@ -257,8 +268,8 @@ bool bf_rewrite_is_narrow(const bf_rewrite_kernel *examined, const bf_ptx_variab
 const char *bf_rewrite_accessed_array(const bf_rewrite_kernel *kernel,
                                       const bf_ptx_instruction *access) {
   for (unsigned i = 0; i < kernel->arrays; i++)
-    for (unsigned k = 0; k < kernel->array[i].accesses; k++)
-      if (kernel->array[i].access[k] == access)
-        return kernel->array[i].name;
+    if (bsearch(&access, kernel->array[i].access, kernel->array[i].accesses,
+                sizeof *kernel->array[i].access, compare_accesses))
+      return kernel->array[i].name;
   return NULL;
 }

@@ -43,7 +43,7 @@ typedef struct bf_rewrite_array {
   const char *hash;             /* canonical text; NULL: it is left alone */
   unsigned granule_bytes;       /* of the widest access known to be to it; 0: there is none */
   unsigned padding_grain_bytes; /* what a padding of its rows must be a multiple of */
-  unsigned accesses;            /* known to be to it: */
+  unsigned accesses;            /* known to be to it, by where they are in memory: */
   const bf_ptx_instruction **access;
 } bf_rewrite_array;
 

@@ -21,30 +21,49 @@ static void sort_words(uint32_t *word, unsigned count) {
   }
 }
 
-/* The smallest nonzero distance (by XOR) of word[i] to another word. */
-static uint32_t nearest(const uint32_t *word, unsigned count, unsigned i) {
-  uint32_t best = UINT32_MAX;
-  for (unsigned j = 0; j < count; j++) {
-    uint32_t distance = word[i] ^ word[j];
-    if (distance && distance < best)
-      best = distance;
+/* Whether sorted words, the first of which is 0, are all sums of some of them: each is then that of
+ * the word whose number lacks the lowest bit, and of the one whose number is that bit. */
+static bool is_closed(const uint32_t *word, unsigned count) {
+  if (count & (count - 1))
+    return false;
+  for (unsigned i = 1; i < count; i++)
+    if (word[i] != (word[i & (i - 1)] ^ word[i & -i]))
+      return false;
+  return true;
+}
+
+/* The smallest nonzero distance (by XOR) of two sorted words. It is one of neighbours: what lies
+ * between two words has the bits that they share, and is nearer to one of them. */
+static uint32_t least_distance(const uint32_t *word, unsigned count) {
+  uint32_t least = UINT32_MAX;
+  for (unsigned i = 1; i < count; i++) {
+    uint32_t distance = word[i - 1] ^ word[i];
+    if (distance && distance < least)
+      least = distance;
   }
-  return best;
+  return least;
+}
+
+/* Whether word[i] of sorted words has a nearest neighbour at that least distance. */
+static bool is_near(const uint32_t *word, unsigned count, unsigned i, uint32_t least) {
+  unsigned before = i, after = i;
+  while (before > 0 && word[before] == word[i])
+    before--;
+  while (after + 1 < count && word[after] == word[i])
+    after++;
+  return (word[i] ^ word[before]) == least || (word[i] ^ word[after]) == least;
 }
 
 /* Of all XOR moves that bring a word to 0, the one whose sorted words come first in dictionary
- * order. Only moves by words with the nearest neighbour can be first. */
+ * order. Only moves by words with the nearest neighbour can be first; where words are closed under
+ * XOR, all moves give the same. */
 static void make_canonical(uint32_t *word, unsigned count) {
-  uint32_t distance[BF_SHAPE_WORDS], least = UINT32_MAX;
   uint32_t best[BF_SHAPE_WORDS], moved[BF_SHAPE_WORDS];
   bool have = false;
+  sort_words(word, count);
+  uint32_t least = least_distance(word, count);
   for (unsigned i = 0; i < count; i++) {
-    distance[i] = nearest(word, count, i);
-    if (distance[i] < least)
-      least = distance[i];
-  }
-  for (unsigned i = 0; i < count; i++) {
-    if (distance[i] != least)
+    if (have && !is_near(word, count, i, least))
       continue;
     for (unsigned j = 0; j < count; j++)
       moved[j] = word[j] ^ word[i];
@@ -57,6 +76,8 @@ static void make_canonical(uint32_t *word, unsigned count) {
       }
     if (first)
       memcpy(best, moved, count * sizeof *best);
+    if (!have && is_closed(best, count))
+      break;
     have = true;
   }
   memcpy(word, best, count * sizeof *word);

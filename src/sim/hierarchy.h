@@ -45,6 +45,7 @@ typedef struct bf_sim_request {
   uint16_t operations; /* atomics, as l2_atomics counts them */
   uint16_t later;      /* atomics: cycles by which the answer comes later than that of a load */
   uint8_t same;        /* atomics on floats: most of a word */
+  bool is_copy;        /* of the copy engine */
 } bf_sim_request;
 
 typedef struct bf_sim_memory bf_sim_memory;

@@ -3,7 +3,9 @@
  * Most kernels have no conflicts, which the analysis of one shape of blocks shows; for those that
  * have, hashes are proposed from the accesses of all shapes that are likely, the module is
  * rewritten with one candidate of each kernel after the other, and the judge takes what is
- * predicted to be worth it for every shape. */
+ * predicted to be worth it for every shape. What must be worth it for every shape must be so for
+ * the first one: kernels with many shapes are glanced at in that one alone, and left alone where
+ * nothing that is proposed from its accesses is worth it. */
 #include "analyze/likely.h"
 #include "tune/forecast.h"
 
@@ -45,6 +47,8 @@ typedef struct choosing {
   bf_work_counters counters;
   subject *subject;
   unsigned subjects;
+  bool is_glance; /* kernels with several shapes are looked at in the first that they can have */
+  bool *is_dismissed; /* per plan: a glance was enough; NULL: there was none */
 } choosing;
 
 static void free_subject(subject *s) {
@@ -79,7 +83,7 @@ static int look_at(choosing *c, subject *s, const bf_likely *list, bool *goes_on
   unsigned without = 0;
   *goes_on = true;
   s->plan->reason[0] = 0;
-  for (unsigned i = 0; i < list->count && *goes_on; i++) {
+  for (unsigned i = 0; i < list->count && *goes_on && !(c->is_glance && s->forecasts); i++) {
     bf_forecast *f = &s->forecast[s->forecasts];
     BF_TRY(bf_forecast_make(c->plans->module, bf_plan_examined(c->plans, s->plan), &s->original,
                             c->options, list->block[i], &c->counters, f, diagnostic));
@@ -205,10 +209,20 @@ static void take_guess(const choosing *c, const subject *s) {
   plan->comparison = plan->tried[best < 0 ? 0 : best];
 }
 
+/* Whether this time the kernel is to be looked at: by a glance those with several shapes. */
+static bool is_due(const choosing *c, const bf_plan *plan, const bf_ptx_function *kernel) {
+  bf_likely list;
+  if (!bf_plan_is_open(c->plans, plan) || bf_plan_has_hash(c->plans, plan) || !kernel)
+    return false;
+  if (c->is_glance)
+    return find_shapes(kernel, c->options->launch, &list) || list.count > 1;
+  return !c->is_dismissed || !c->is_dismissed[plan - c->plans->plan];
+}
+
 /* Takes a kernel in, if it has conflicts or may have some. */
 static int add_subject(choosing *c, bf_plan *plan, bf_diagnostic *diagnostic) {
   const bf_ptx_function *kernel = bf_ptx_find(c->plans->module, plan->name);
-  if (!bf_plan_is_open(c->plans, plan) || bf_plan_has_hash(c->plans, plan) || !kernel)
+  if (!is_due(c, plan, kernel))
     return BF_OK;
   subject *s = &c->subject[c->subjects++];
   bool goes_on = false;
@@ -386,27 +400,77 @@ static void explain_untried(subject *s) {
     give_reason(s->plan, "it cannot be rewritten with a hash that removes its conflicts");
 }
 
+/* Looks at all kernels that are due, and tries what is proposed for them. */
+static int try_kernels(choosing *c, bf_diagnostic *diagnostic) {
+  bf_plans_runner runner = {.run = run, .compare = compare, .context = c};
+  int error = BF_OK;
+  for (unsigned i = 0; i < c->plans->count && !error; i++)
+    error = add_subject(c, &c->plans->plan[i], diagnostic);
+  if (!error && c->subjects)
+    error = bf_plans_try(&c->plans, 1, &runner, diagnostic);
+  return error;
+}
+
+static void free_subjects(choosing *c) {
+  for (unsigned i = 0; i < c->subjects; i++)
+    free_subject(&c->subject[i]);
+  memset(c->subject, 0, c->subjects * sizeof *c->subject);
+  c->subjects = 0;
+}
+
+/* Dismisses kernels for which nothing is worth it in the first of several shapes; what the others
+ * were given is forgotten. */
+static int glance(choosing *c, bf_diagnostic *diagnostic) {
+  bf_plans *plans = c->plans;
+  c->is_glance = true;
+  int error = try_kernels(c, diagnostic);
+  c->is_glance = false;
+  for (unsigned i = 0; i < c->subjects; i++)
+    explain_untried(&c->subject[i]);
+  for (unsigned i = 0; i < plans->count && !error; i++) {
+    bf_plan *plan = &plans->plan[i];
+    const bf_ptx_function *kernel = bf_ptx_find(plans->module, plan->name);
+    bf_likely list;
+    if (!kernel || !bf_plan_is_open(plans, plan))
+      continue;
+    bool was_due = find_shapes(kernel, c->options->launch, &list) || list.count > 1;
+    c->is_dismissed[i] = was_due && !bf_plan_has_hash(plans, plan);
+    if (was_due)
+      bf_plan_forget(plans, plan, c->is_dismissed[i]);
+  }
+  free_subjects(c);
+  bf_work_counters_free(&c->counters); /* they know hashes that are gone */
+  return error;
+}
+
+/* Whether a glance can say something: what decides is all shapes, and nothing is wanted of kernels
+ * for which nothing is worth it. */
+static bool is_glance_enough(const choosing *c) {
+  return !c->options->decides_by_launch && !c->options->is_measured &&
+         !c->plans->blocks_are_checked;
+}
+
 int bf_predict_choose(bf_plans *plans, const bf_predict_options *options,
                       bf_diagnostic *diagnostic) {
   choosing c = {.plans = plans,
                 .options = options,
-                .subject = calloc((size_t)plans->count + 1, sizeof *c.subject)};
-  if (!c.subject)
-    return bf_no_memory(diagnostic);
-  int error = BF_OK;
-  for (unsigned i = 0; i < plans->count && !error; i++)
-    error = add_subject(&c, &plans->plan[i], diagnostic);
-  bf_plans_runner runner = {.run = run, .compare = compare, .context = &c};
-  if (!error && c.subjects)
-    error = bf_plans_try(&plans, 1, &runner, diagnostic);
+                .subject = calloc((size_t)plans->count + 1, sizeof *c.subject),
+                .is_dismissed = calloc((size_t)plans->count + 1, sizeof *c.is_dismissed)};
+  int error = c.subject && c.is_dismissed ? BF_OK : bf_no_memory(diagnostic);
+  if (!error && is_glance_enough(&c))
+    error = glance(&c, diagnostic);
+  if (!error)
+    error = try_kernels(&c, diagnostic);
   for (unsigned i = 0; i < c.subjects; i++) {
     explain_untried(&c.subject[i]);
     prefer_hash(&c, &c.subject[i]);
     take_doubtful(&c, &c.subject[i]);
     take_guess(&c, &c.subject[i]);
-    free_subject(&c.subject[i]);
   }
+  if (c.subject)
+    free_subjects(&c);
   bf_work_counters_free(&c.counters);
+  free(c.is_dismissed);
   free(c.subject);
   return error;
 }

@@ -75,6 +75,11 @@ static bool saves_work(const bf_comparison *c) {
          c->after.work_cycles * 100 + c->before.cycles * BF_JUDGE_MARGIN_PERCENT;
 }
 
+/* Whether the work that is left is told from that of the kernel as it is, which adds no code. */
+static bool leaves_less(const bf_comparison *c) {
+  return bf_judge_gain(c) > BF_JUDGE_LEAST_WORK * cost_of(&c->before);
+}
+
 bool bf_judge_is_worth(const bf_comparison *c) {
   switch (basis_of(c)) {
   case TIMES:
@@ -82,7 +87,7 @@ bool bf_judge_is_worth(const bf_comparison *c) {
   case CYCLES:
     return c->after.cycles < c->before.cycles && saves_work(c);
   case PREDICTED:
-    return bf_judge_share(c) * (1 + bf_judge_noise(c)) < 1 && bf_judge_gain(c) > 0;
+    return bf_judge_share(c) * (1 + bf_judge_noise(c)) < 1 && leaves_less(c);
   default:
     return bf_judge_gain(c) > 0;
   }

@@ -33,17 +33,28 @@ int bf_plans_make(const bf_ptx_module *module, const char *file, const char *ker
   return is_found ? BF_OK : bf_ptx_no_kernel(module, file, kernel, diagnostic);
 }
 
+void bf_plan_forget(const bf_plans *plans, bf_plan *plan, bool keeps_reason) {
+  unsigned arrays = bf_plan_examined(plans, plan)->arrays;
+  bf_plan_take(plans, plan, BF_PLAN_CANDIDATES);
+  bf_proposal_clear(&plan->proposal);
+  for (unsigned k = 0; plan->array_proposal && k < arrays; k++)
+    bf_proposal_clear(&plan->array_proposal[k]);
+  for (unsigned k = 0; plan->array_padding && k < arrays; k++)
+    bf_hash_free(plan->array_padding[k]);
+  free(plan->array_padding);
+  free(plan->array_proposal);
+  plan->array_padding = NULL;
+  plan->array_proposal = NULL;
+  memset(plan->was_tried, 0, sizeof plan->was_tried);
+  plan->has_comparison &= keeps_reason;
+  if (!keeps_reason)
+    plan->reason[0] = 0;
+}
+
 void bf_plans_free(bf_plans *plans) {
   for (unsigned i = 0; i < plans->count; i++) {
-    bf_plan *plan = &plans->plan[i];
-    bf_proposal_clear(&plan->proposal);
-    for (unsigned k = 0; plan->array_proposal && k < plans->examined.kernel[i].arrays; k++)
-      bf_proposal_clear(&plan->array_proposal[k]);
-    for (unsigned k = 0; plan->array_padding && k < plans->examined.kernel[i].arrays; k++)
-      bf_hash_free(plan->array_padding[k]);
-    free(plan->array_padding);
-    free(plan->array_proposal);
-    free(plan->array_hash);
+    bf_plan_forget(plans, &plans->plan[i], false);
+    free(plans->plan[i].array_hash);
   }
   free(plans->plan);
   bf_rewrite_free(&plans->examined);

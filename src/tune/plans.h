@@ -95,6 +95,8 @@ int bf_padding_propose_traced(bf_plans *plans, bf_plan *plan, const bf_machine *
 bool bf_plan_has_candidate(const bf_plans *plans, const bf_plan *plan, unsigned number);
 /* Gives the kernel its candidate of that number; false, and no hash, where there is none. */
 bool bf_plan_take(const bf_plans *plans, bf_plan *plan, unsigned number);
+/* Takes its candidates and its hash from a kernel, and, unless that is kept, the reason. */
+void bf_plan_forget(const bf_plans *plans, bf_plan *plan, bool keeps_reason);
 /* Whether the kernel or an array of it has a hash. */
 bool bf_plan_has_hash(const bf_plans *plans, const bf_plan *plan);
 

@@ -172,6 +172,10 @@ static void predictions_must_beat_their_error(void **state) {
   assert_true(bf_judge_is_worth(&c));
   c.after.instructions = 4 * 8; /* as much as the wavefronts that are saved */
   assert_false(bf_judge_is_worth(&c));
+  c.after.instructions = 4 * 8 - 1; /* a little less than that, which is not told from nothing */
+  assert_false(bf_judge_is_worth(&c));
+  c.after.instructions = 4 * 8 - 2;
+  assert_true(bf_judge_is_worth(&c));
   c.after.instructions = 0;
   c.after.predicted_cycles = 953;
   assert_false(bf_judge_is_worth(&c));
@@ -275,6 +279,42 @@ static void no_conflicts_get_none(void **state) {
   bf_plan *plan = plan_of(&b, "kernel");
   assert_null(plan->hash);
   assert_non_null(strstr(plan->reason, "no conflicts are known"));
+  free_bed(&b);
+}
+
+/* Of kernels whose shape is not known those that win in one are looked at in all of them: what is
+ * counted is what a known shape gives; of others nothing is left but the reason. */
+static void a_glance_dismisses_what_does_not_win(void **state) {
+  char text[4096], body[3072];
+  bed b, known;
+  (void)state;
+  make_kernel(text, "", COLUMNS);
+  make_bed(&b, text);
+  choose(&b);
+  bf_plan *plan = plan_of(&b, "kernel");
+  assert_true(bf_plan_has_hash(&b.plans, plan));
+  make_kernel(text, ".reqntid 32", COLUMNS);
+  make_bed(&known, text);
+  choose(&known);
+  bf_plan *alone = plan_of(&known, "kernel");
+  assert_int_equal(plan->comparison.before.wavefronts, alone->comparison.before.wavefronts);
+  assert_int_equal(plan->comparison.after.wavefronts, alone->comparison.after.wavefronts);
+  free_bed(&known);
+  free_bed(&b);
+  size_t used = (size_t)snprintf(
+      body, sizeof body,
+      "\tmov.u32 %%r1, %%tid.x;\n\tshl.b32 %%r2, %%r1, 3;\n\tand.b32 %%r2, %%r2, 2047;\n"
+      "\tmov.u32 %%r3, words;\n\tadd.u32 %%r4, %%r3, %%r2;\n\tst.shared.u32 [%%r4], %%r1;\n");
+  for (unsigned i = 0; i < 60; i++)
+    used += (size_t)snprintf(body + used, sizeof body - used, "\tmul.lo.u32 %%r1, %%r1, %%r1;\n");
+  snprintf(body + used, sizeof body - used, "\tst.shared.u32 [%%r4+4], %%r1;\n");
+  make_kernel(text, "", body);
+  make_bed(&b, text);
+  choose(&b);
+  plan = plan_of(&b, "kernel");
+  assert_false(bf_plan_has_hash(&b.plans, plan));
+  assert_int_equal(plan->proposal.candidates, 0);
+  assert_true(plan->reason[0]);
   free_bed(&b);
 }
 
@@ -583,6 +623,7 @@ int main(void) {
       cmocka_unit_test(the_launch_decides),
       cmocka_unit_test(fewer_blocks_at_once_count),
       cmocka_unit_test(no_conflicts_get_none),
+      cmocka_unit_test(a_glance_dismisses_what_does_not_win),
       cmocka_unit_test(loops_that_a_hash_does_not_touch_do_no_harm),
       cmocka_unit_test(what_is_unknown_is_left_alone),
       cmocka_unit_test(hashes_that_were_given_stay),

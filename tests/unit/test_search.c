@@ -131,6 +131,32 @@ static void random_rows(const bf_geometry *geometry, unsigned granule_bits, uint
   } while (bf_gf2_rank(row, geometry->bank_bits) < geometry->bank_bits);
 }
 
+/* Words that are moved by XOR are the same shape, whether they are closed under XOR or not. */
+static void moved_words_are_one_shape(void **state) {
+  (void)state;
+  random_state = 5;
+  bf_machine *machine = machine_with("hopper", 32, 32, 14);
+  for (unsigned round = 0; round < 2000; round++) {
+    unsigned count = 2 + random_below(31), step = 1 + random_below(40);
+    uint32_t word[32], other[32], by = random_below(1u << 13);
+    for (unsigned i = 0; i < count; i++) {
+      word[i] = round % 2 ? random_below(1u << (4 + round % 8)) : i * step;
+      other[count - 1 - i] = word[i] ^ by;
+    }
+    bf_workload *workload = new_workload();
+    add_words(workload, BF_OP_LD, word, count, 3);
+    add_words(workload, BF_OP_LD, other, count, 5);
+    bf_problem problem;
+    assert_int_equal(bf_problem_build(machine, workload, 0, &problem, NULL), BF_OK);
+    assert_true(problem.count <= 1);
+    if (problem.count)
+      assert_int_equal(problem.shape[0].weight, 8);
+    bf_problem_free(&problem);
+    bf_workload_free(workload);
+  }
+  bf_machine_free(machine);
+}
+
 /* The count by bf_memory_count, the reference cost of the problem and every kernel agree. */
 static void all_costs_agree(void **state) {
   (void)state;
@@ -801,6 +827,7 @@ static void ladder_recommends(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
+      cmocka_unit_test(moved_words_are_one_shape),
       cmocka_unit_test(all_costs_agree),
       cmocka_unit_test(bounds_hold),
       cmocka_unit_test(exact_equals_brute_force),
