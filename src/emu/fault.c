@@ -120,6 +120,14 @@ const bf_emu_op *bf_emu_fail_access(bf_emu_warp *warp, const bf_emu_op *op, bf_p
   return NULL;
 }
 
+void bf_emu_add_reason(bf_emu_warp *warp, const bf_emu_op *op, const char *reason) {
+  bf_emu_fault *fault = &warp->worker->flight->fault, own;
+  describe(warp, op, fault->kind, 0, &own);
+  bool is_own = fault->line == own.line && !memcmp(fault->block, own.block, sizeof own.block);
+  if (is_own && !fault->text[0])
+    snprintf(fault->text, sizeof fault->text, "%s", reason);
+}
+
 bool bf_emu_say_race(bf_emu_warp *warp, const bf_emu_op *op, bf_ptx_space space, unsigned lane,
                      uint64_t address, unsigned width_bytes, bool is_write, const char *text) {
   bf_emu_flight *flight = warp->worker->flight;

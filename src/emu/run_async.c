@@ -315,7 +315,8 @@ static const char *change(const bf_emu_warp *warp, const barrier_detail *detail,
     break;
   }
   if (barrier->pending < count)
-    return "more arrivals at an mbarrier than it expects";
+    return barrier->expected ? "more arrivals at an mbarrier than it expects"
+                             : "an arrival at an mbarrier that nobody has initialised";
   barrier->transactions += (int64_t)added;
   barrier->pending -= count;
   if (detail->kind == DROP)
