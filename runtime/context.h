@@ -72,10 +72,11 @@ typedef struct rt_tally {
   /* Of simulated launches. */
   uint64_t cycles;
   double simulated_seconds;
-  uint64_t work_cycles; /* simulated: bf_work_cycles of all launches */
-  bf_sim_site *site;    /* per site of the kernel; NULL: none was simulated */
-  bf_live *live;        /* the same as a file, or NULL */
-  bf_sampler *sampler;  /* of exec --sample, or NULL */
+  double joules, conflict_joules; /* 0: the GPU's file does not say */
+  uint64_t work_cycles;           /* simulated: bf_work_cycles of all launches */
+  bf_sim_site *site;              /* per site of the kernel; NULL: none was simulated */
+  bf_live *live;                  /* the same as a file, or NULL */
+  bf_sampler *sampler;            /* of exec --sample, or NULL */
 } rt_tally;
 
 /* A hash that the program, or exec, has chosen at some time; kept to the end of the process. */

@@ -91,6 +91,8 @@ void rt_keep_alive(const rt_tally *tally, bool is_begun) {
                          .work_cycles = tally->work_cycles,
                          .seconds = tally->seconds,
                          .simulated_seconds = tally->simulated_seconds,
+                         .joules = tally->joules,
+                         .conflict_joules = tally->conflict_joules,
                          .blocks = size.blocks,
                          .counted_blocks = size.counted};
 }
@@ -177,6 +179,8 @@ static int add_tally(const rt_function *function, const rt_tally *tally, bf_cost
                           .seconds = tally->seconds,
                           .cycles = tally->cycles,
                           .simulated_seconds = tally->simulated_seconds,
+                          .joules = tally->joules,
+                          .conflict_joules = tally->conflict_joules,
                           .work_cycles = tally->work_cycles};
   rt_sample_bound(function, tally, &sums);
   bf_costs_add_sums(kernel, &sums);

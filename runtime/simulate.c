@@ -100,6 +100,11 @@ static int add(rt_context *context, rt_tally *tally, const bf_sim_result *result
       bf_work_cycles(result->shared_wavefronts, result->emu.warp_instructions, result->blocks,
                      (unsigned)context->gpu->sms, (unsigned)context->gpu->schedulers);
   tally->simulated_seconds += result->seconds;
+  bf_sim_energy energy;
+  if (bf_sim_energy_find(context->gpu, result, &energy)) {
+    tally->joules += energy.total;
+    tally->conflict_joules += energy.conflicts;
+  }
   context->simulated_seconds += result->seconds;
   return BF_OK;
 }

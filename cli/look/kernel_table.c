@@ -141,6 +141,17 @@ static void write_sampled(const bf_costs_kernel *kernel, bf_text *text) {
   bf_text_puts(text, "\n");
 }
 
+/* What a simulated run takes, where the GPU's file says it. */
+static void write_energy(const bf_costs *costs, bf_text *text) {
+  double joules = 0, conflicts = 0;
+  for (size_t i = 0; i < costs->kernels; i++) {
+    joules += costs->kernel[i].joules;
+    conflicts += costs->kernel[i].conflict_joules;
+  }
+  if (joules > 0)
+    bf_text_addf(text, "energy %.3g mJ, of it conflicts %.3g mJ\n", 1e3 * joules, 1e3 * conflicts);
+}
+
 /* A row with the sums of a simulated run, where there are several kernels. */
 static void write_sums(const cli_program_run *run, const bf_costs *costs, bf_text *text) {
   bf_costs_kernel sum = {0};
@@ -240,6 +251,8 @@ int cli_kernel_table_write_text(const cli_program_run *run, const bf_costs *cost
     if (costs->kernel[i].launches || costs->kernel[i].unfinished)
       BF_TRY(write_kernel(run, costs, i, color, text, diagnostic));
   write_sums(run, costs, text);
+  if (run->gpu)
+    write_energy(costs, text);
   write_refused(costs, text);
   write_unfinished(run, costs, text);
   write_skipped(run, costs, text);
@@ -363,6 +376,10 @@ static int write_kernel_json(const cli_program_run *run, const bf_costs *costs, 
     bf_json_string(json, "lock_hash", kernel->lock_hash);
     bf_json_number(json, "cycles", kernel->cycles);
     bf_json_real(json, "simulated_seconds", kernel->simulated_seconds);
+    if (kernel->joules > 0) {
+      bf_json_real(json, "joules", kernel->joules);
+      bf_json_real(json, "conflict_joules", kernel->conflict_joules);
+    }
   }
   bf_json_begin(json, "lines", '[', false);
   for (size_t i = 0; i < kernel->lines; i++)

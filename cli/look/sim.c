@@ -13,7 +13,7 @@
 typedef struct settings {
   cli_common common;
   cli_simulated simulated;
-  const char *launch, *benchmark, *check;
+  const char *launch, *benchmark, *check, *from;
   uint64_t module, scale, seed;
   const char *timeline, *svg, *diagram_svg;
   uint64_t timeline_cycles, diagram, diagram_from, width;
@@ -25,6 +25,8 @@ enum { TIMELINE_CYCLES = 100000, DIAGRAM_CYCLES = 100 };
 static const cli_option options[] = {
     {"launch", CLI_TEXT, offsetof(settings, launch), "FILE", NULL,
      "the launch description: buffers and launches (docs/profile.md)"},
+    {"from", CLI_TEXT, offsetof(settings, from), "TOOL", "accelsim",
+     "FILE is a trace of machine instructions: of a kernel, by Accel-Sim's tracer (.traceg)"},
     {"benchmark", CLI_TEXT, offsetof(settings, benchmark), "BENCHMARK", NULL,
      "simulate a benchmark of the corpus instead of a file (bankfold corpus lists them)"},
     {"scale", CLI_NUMBER, offsetof(settings, scale), "N", NULL,
@@ -75,8 +77,26 @@ typedef struct simulating {
 
 /* ---- Running ---- */
 
+/* Simulates the launch that a trace is of. */
+static int run_trace(simulating *work, bf_diagnostic *diagnostic) {
+  bf_sim_sass *trace;
+  BF_TRY(bf_sim_sass_read(work->file, work->simulation.gpu->machine, &trace, diagnostic));
+  cli_block_bar bar = cli_block_bar_begin(bf_sim_sass_kernel(trace));
+  work->ledger.progress = cli_block_bar_step;
+  work->ledger.progress_context = &bar;
+  cli_watch_interrupt();
+  int error = bf_sim_ledger_run_sass(&work->ledger, trace, diagnostic);
+  cli_block_bar_end(&bar);
+  bf_sim_sass_free(trace);
+  if (!error && cli_interrupted())
+    return bf_fail(diagnostic, BF_IO, "interrupted");
+  return error;
+}
+
 static int run_file(simulating *work, bf_diagnostic *diagnostic) {
   const settings *s = work->settings;
+  if (s->from)
+    return run_trace(work, diagnostic);
   cli_launches launches = {.ptx = work->file,
                            .module = s->module,
                            .check = s->check,
@@ -205,6 +225,19 @@ static int check_sweep_usage(const settings *s, const char *file) {
   return -1;
 }
 
+/* What is wrong where a trace is simulated: -1 to go on or an exit status. */
+static int check_trace_usage(const settings *s, int count) {
+  if (s->from && !count)
+    return cli_usage_error(&cli_sim, "--from says who wrote FILE: give one");
+  if (s->from && (s->launch || s->module || s->check))
+    return cli_usage_error(&cli_sim, "--launch, --module and --detect are for PTX; a trace has its "
+                                     "launch in it");
+  if (s->from && (s->timeline || s->diagram || s->diagram_svg || s->sample || s->sweep))
+    return cli_usage_error(&cli_sim, "--timeline, --diagram, --sample and --sweep are not for "
+                                     "traces");
+  return -1;
+}
+
 /* What is wrong with the command line: -1 to go on or an exit status. */
 static int check_usage(const settings *s, int count) {
   if (s->benchmark && count)
@@ -215,7 +248,10 @@ static int check_usage(const settings *s, int count) {
   bf_diagnostic diagnostic;
   if (s->benchmark && bf_corpus_named(s->benchmark, &benchmark, &diagnostic) != BF_OK)
     return cli_usage_error(&cli_sim, "%s", diagnostic.message);
-  if (count && !s->launch)
+  int status = check_trace_usage(s, count);
+  if (status >= 0)
+    return status;
+  if (count && !s->launch && !s->from)
     return cli_usage_error(&cli_sim, "--launch is needed: which kernels to run, and on what");
   if (!count && (s->launch || s->module || s->check))
     return cli_usage_error(&cli_sim, "--launch, --module and --check are for files");
@@ -318,7 +354,9 @@ const cli_command cli_sim = {
         "GPU and says\nhow long they take and what they wait for. bankfold machines lists the "
         "GPUs; --set changes a\nparameter of one, as in --set schedulers=2 --set scheduler=gto. "
         "The banks of shared memory can be\nhashed, for all kernels or each on its own "
-        "(docs/simulator.md).\n\nExit status 1 where results of a benchmark are wrong; 2 also "
+        "(docs/simulator.md).\n\nWith --from accelsim, FILE is a trace of the machine instructions "
+        "that warps have executed on a GPU.\n\nExit status 1 where results of a benchmark are "
+        "wrong; 2 also "
         "where a kernel faults or cannot go on.\n\nWith --sweep, points "
         "run in parallel, each in one thread. A sweep that was stopped goes on where\nit was when "
         "the same command is given again. Exit status 1 where points have errors.",
@@ -326,6 +364,8 @@ const cli_command cli_sim = {
         "bankfold sim kernels/transpose/transpose.ptx --launch examples/transpose.launch\n"
         "bankfold sim kernels/transpose/transpose.ptx --launch examples/transpose.launch --hash "
         "fixed\n"
+        "bankfold sim kernel-1.traceg --from accelsim --gpu h200 # what was recorded, on another "
+        "GPU\n"
         "bankfold sim --benchmark fft512 --gpu gtx580 --set scheduler=gto --svg stalls.svg\n"
         "bankfold sim --benchmark reduction --gpu elastic --set pipeline=unified --diagram 40\n"
         "bankfold sim --benchmark transpose32 --set sms=1 --timeline t.json # open in "

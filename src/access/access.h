@@ -114,6 +114,9 @@ int bf_trace_part_step(bf_trace_part *part, const bf_access **access, bf_diagnos
 void bf_trace_part_free(bf_trace_part *part);
 /* The sum of the counts of what was read of a part of lines; 0 for other parts. */
 uint64_t bf_trace_part_executions(const bf_trace_part *part);
+/* The next line of a text trace as it stands, in place of an access: 1 with *text NUL-terminated
+ * and valid until the next call, 0 at the end, or a negative bf_error. */
+int bf_trace_line(bf_trace *trace, char **text, uint64_t *number, bf_diagnostic *diagnostic);
 /* Bytes of the trace's file that were read, and its size; 0 where it is not known. */
 void bf_trace_place(const bf_trace *trace, uint64_t *bytes, uint64_t *size);
 /* Lines read so far that hold no access. */

@@ -1,68 +1,11 @@
 /* Traces that other tools write: the text of NVBit's mem_trace and the kernel traces of Accel-Sim.
  * Both list machine instructions; those that use shared memory become accesses, all others are
- * passed over. Facts about the formats: the tools' own sources and READMEs (NVBit 1.7,
- * Accel-Sim tracer versions 3 to 5). */
+ * passed over. Facts about the formats: the tools' own sources and READMEs (NVBit 1.7; for
+ * Accel-Sim accelsim.h). */
+#include "access/accelsim.h"
 #include "access/trace.h"
 
 #include <string.h>
-
-/* ---- Machine instructions ---- */
-
-/* How an opcode such as ATOMS.ADD is called here: the first row whose parts all occur in it. */
-static const struct {
-  const char *base, *part; /* the name before the first dot, and a modifier or "" */
-  bf_op op;
-} opcodes[] = {
-    {"LDS", "", BF_OP_LD},
-    {"STS", "", BF_OP_ST},
-    {"ATOMS", "CAST", BF_OP_FATOM}, /* compare-and-swap of a lock loop, float atomics */
-    {"ATOMS", "CAS.64", BF_OP_CAS64},
-    {"ATOMS", "CAS", BF_OP_CAS},
-    {"ATOMS", "POPC", BF_OP_RED}, /* lanes of one word added up first */
-    {"ATOMS", "EXCH.64", BF_OP_EXCH64},
-    {"ATOMS", "EXCH", BF_OP_EXCH},
-    {"ATOMS", "INC", BF_OP_INC},
-    {"ATOMS", "ADD", BF_OP_ATOM},
-    {"ATOMS", "", BF_OP_MAX}, /* MIN, MAX, AND, OR, XOR and DEC are served alike */
-    {"LDSM", "MT88", BF_OP_LDMATRIXT4},
-    {"LDSM", "4", BF_OP_LDMATRIX4},
-    {"LDSM", "2", BF_OP_LDMATRIX2},
-    {"LDSM", "", BF_OP_LDMATRIX1},
-    {"STSM", "", BF_OP_STMATRIX4},
-};
-
-/* True if the dot-separated opcode has this modifier. */
-static bool has_part(const char *opcode, size_t length, const char *part) {
-  size_t wanted = strlen(part);
-  if (wanted == 0)
-    return true;
-  for (size_t i = 0; i + wanted < length; i++)
-    if (opcode[i] == '.' && strncmp(opcode + i + 1, part, wanted) == 0 &&
-        (i + 1 + wanted == length || opcode[i + 1 + wanted] == '.'))
-      return true;
-  return false;
-}
-
-/* The operation and, from its modifiers, the width of an opcode; false if it does not use shared
- * memory. */
-static bool decode(const char *opcode, size_t length, bf_op *op, unsigned *width_bytes) {
-  size_t base = 0;
-  while (base < length && opcode[base] != '.')
-    base++;
-  for (size_t i = 0; i < sizeof opcodes / sizeof *opcodes; i++) {
-    if (strlen(opcodes[i].base) != base || strncmp(opcodes[i].base, opcode, base) != 0 ||
-        !has_part(opcode, length, opcodes[i].part))
-      continue;
-    *op = opcodes[i].op;
-    unsigned fixed = bf_op_fixed_width(*op);
-    bool byte = has_part(opcode, length, "U8") || has_part(opcode, length, "S8");
-    bool half = has_part(opcode, length, "U16") || has_part(opcode, length, "S16");
-    bool twice = has_part(opcode, length, "64"), quad = has_part(opcode, length, "128");
-    *width_bytes = fixed ? fixed : byte ? 1 : half ? 2 : twice ? 8 : quad ? 16 : 4;
-    return true;
-  }
-  return false;
-}
 
 /* ---- Lines ---- */
 
@@ -90,12 +33,10 @@ static size_t token_length(parser *p) {
 }
 
 static int number(parser *p, bool hex, const char *what, uint64_t *value) {
-  size_t length = token_length(p);
-  const char *start = p->at;
-  bool good = length && (hex ? bf_parse_hex(&p->at, value) : bf_parse_number(&p->at, value));
-  if (!good || p->at != start + length)
-    return FAIL_AT(start, "expected %s", what);
-  return BF_OK;
+  bf_sass_line line = {p->line->file, p->line->number, p->line->text, p->at, p->diagnostic};
+  int error = bf_sass_number(&line, hex, what, value);
+  p->at = line.at;
+  return error;
 }
 
 /* Stores one lane's address, counted from the start of shared memory. */
@@ -112,7 +53,7 @@ static int set_address(parser *p, const char *where, unsigned lane, uint64_t add
 /* 1 if the opcode of length bytes uses shared memory, with op and width set; 0 if not. */
 static int take_opcode(parser *p, const char *opcode, size_t length) {
   bf_diagnostic found;
-  if (!decode(opcode, length, &p->access->op, &p->access->width_bytes))
+  if (!bf_sass_shared(opcode, length, &p->access->op, &p->access->width_bytes))
     return 0;
   if (bf_access_check_op(p->access->op, p->limits, &found) != BF_OK)
     return FAIL_AT(opcode, "%s", found.message);
@@ -155,85 +96,35 @@ static int nvbit_line(parser *p) {
   return 1;
 }
 
-/* ---- Accel-Sim: PC mask dests [regs] OPCODE sources [regs] width [mode addresses] ---- */
-
-/* Registers of an operand list: their number, and then so many tokens. */
-static int skip_registers(parser *p) {
-  uint64_t count;
-  int error = number(p, false, "a number of registers", &count);
-  for (; !error && count; count--) {
-    size_t length = token_length(p);
-    if (length == 0)
-      return FAIL_AT(p->at, "expected a register");
-    p->at += length;
-  }
-  return error;
-}
-
-/* Addresses of the active lanes: 0 all of them, 1 first and stride, 2 first and differences. */
-static int accelsim_addresses(parser *p) {
-  uint64_t mode, address = 0, stride = 0;
-  int error = number(p, false, "how addresses are listed: 0, 1 or 2", &mode);
-  if (!error && mode > 2)
-    return FAIL_AT(p->at, "addresses are listed as 0, 1 or 2");
-  bool first = true;
-  for (uint64_t left = p->access->mask; left && !error; left &= left - 1) {
-    skip_blanks(p);
-    const char *where = p->at;
-    if (first || mode == 0) {
-      error = number(p, true, "an address", &address);
-    } else if (mode == 1) {
-      address += stride;
-    } else {
-      bool negative = *p->at == '-';
-      p->at += negative;
-      error = number(p, false, "a difference", &stride);
-      address = negative ? address - stride : address + stride;
-    }
-    if (!error && first && mode == 1) {
-      skip_blanks(p);
-      bool negative = *p->at == '-';
-      p->at += negative;
-      error = number(p, false, "a stride", &stride);
-      stride = negative ? -stride : stride;
-    }
-    if (!error)
-      error = set_address(p, where, (unsigned)__builtin_ctzll(left), address);
-    first = false;
-  }
-  return !error ? 1 : error;
-}
+/* ---- Accel-Sim ---- */
 
 static int accelsim_instruction(parser *p) {
-  uint64_t pc, width;
-  int error = number(p, true, "a program counter", &pc);
-  if (!error)
-    error = number(p, true, "the mask of active lanes", &p->access->mask);
-  if (!error)
-    error = skip_registers(p);
-  if (error)
-    return error;
-  size_t length = token_length(p);
-  if (length == 0)
-    return FAIL_AT(p->at, "expected an opcode");
-  int result = take_opcode(p, p->at, length);
-  if (result <= 0 || p->access->mask == 0)
+  bf_sass sass;
+  bf_sass_line line = {p->line->file, p->line->number, p->line->text, p->at, p->diagnostic};
+  BF_TRY(bf_sass_begin(&line, p->state->has_source_lines, &sass));
+  int result = take_opcode(p, sass.opcode, sass.opcode_length);
+  if (result <= 0 || sass.mask == 0)
     return result < 0 ? result : 0;
+  p->access->mask = sass.mask;
   snprintf(p->state->site, sizeof p->state->site, "%s:0x%llx:%.*s", p->state->kernel,
-           (unsigned long long)pc, (int)length, p->at);
-  p->at += length;
+           (unsigned long long)sass.pc, (int)sass.opcode_length, sass.opcode);
   if (p->limits->lanes < 64 && p->access->mask >> p->limits->lanes)
     return FAIL_AT(p->line->text, "the mask has more than %u lanes", p->limits->lanes);
-  error = skip_registers(p);
-  if (!error)
-    error = number(p, false, "the bytes per lane", &width);
-  return !error ? accelsim_addresses(p) : error;
+  BF_TRY(bf_sass_end(&line, &sass));
+  if (!sass.has_addresses)
+    return FAIL_AT(line.at, "expected addresses");
+  for (uint32_t left = sass.mask; left; left &= left - 1) {
+    unsigned lane = (unsigned)__builtin_ctz(left);
+    BF_TRY(set_address(p, sass.where[lane], lane, sass.address[lane]));
+  }
+  return 1;
 }
 
 /* Heads of kernels, blocks and warps stand between the instructions; of them only the kernel's name
  * and the address at which shared memory begins are of use. */
 static int accelsim_line(parser *p) {
   static const char base[] = "-shmem base_addr = ", name[] = "-kernel name = ";
+  static const char lines[] = "-enable lineinfo = 1";
   skip_blanks(p);
   if (strncmp(p->at, name, sizeof name - 1) == 0) {
     p->at += sizeof name - 1;
@@ -244,6 +135,8 @@ static int accelsim_line(parser *p) {
     p->at += sizeof base - 1;
     return number(p, true, "the address of shared memory", &p->state->shared_base);
   }
+  if (strncmp(p->at, lines, sizeof lines - 1) == 0)
+    p->state->has_source_lines = true;
   bool head = *p->at == 0 || *p->at == '-' || *p->at == '#' || strchr(p->at, '=') != NULL;
   return head ? 0 : accelsim_instruction(p);
 }

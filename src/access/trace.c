@@ -121,8 +121,7 @@ static int line_too_long(bf_trace *trace, bf_diagnostic *diagnostic) {
                     "a line is longer than %d bytes", BF_LINE_MAX_BYTES);
 }
 
-/* Takes the next line out of the window: 1 with *text NUL-terminated, 0 at the end. The text is
- * valid until the next call. */
+/* Takes the next line out of the window. */
 static int next_line(bf_trace *trace, char **text, bf_diagnostic *diagnostic) {
   bf_window *window = &trace->window;
   char *start = (char *)window->data + window->begin;
@@ -147,6 +146,12 @@ static int next_line(bf_trace *trace, char **text, bf_diagnostic *diagnostic) {
   }
   *text = start;
   return 1;
+}
+
+int bf_trace_line(bf_trace *trace, char **text, uint64_t *number, bf_diagnostic *diagnostic) {
+  int result = next_line(trace, text, diagnostic);
+  *number = trace->lines;
+  return result;
 }
 
 int bf_text_next(bf_trace *trace, bf_diagnostic *diagnostic) {

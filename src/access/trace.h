@@ -26,9 +26,10 @@ int bf_window_fill(bf_window *window, size_t wanted, bf_diagnostic *diagnostic);
 /* What is known of a trace of another tool so far. */
 typedef struct bf_foreign {
   bf_trace_form form;
-  uint64_t shared_base; /* address at which shared memory begins; 0: addresses count from it */
-  char kernel[128];     /* Accel-Sim: the kernel's name */
-  char site[192];       /* of the access just read */
+  uint64_t shared_base;  /* address at which shared memory begins; 0: addresses count from it */
+  char kernel[128];      /* Accel-Sim: the kernel's name */
+  bool has_source_lines; /* Accel-Sim: lines begin with one of the source */
+  char site[192];        /* of the access just read */
 } bf_foreign;
 
 struct bf_trace {

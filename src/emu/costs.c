@@ -78,6 +78,8 @@ void bf_costs_add_sums(bf_costs_kernel *kernel, const bf_costs_kernel *more) {
   kernel->seconds += more->seconds;
   kernel->cycles += more->cycles;
   kernel->simulated_seconds += more->simulated_seconds;
+  kernel->joules += more->joules;
+  kernel->conflict_joules += more->conflict_joules;
   kernel->work_cycles += more->work_cycles;
   kernel->blocks += more->blocks;
   kernel->counted_blocks += more->counted_blocks;

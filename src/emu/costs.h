@@ -30,13 +30,14 @@ typedef struct bf_costs_kernel {
   const char *name;             /* as in the PTX */
   const char *hash, *lock_hash; /* canonical text; NULL: as the command line says */
   uint64_t launches, warp_instructions, thread_instructions;
-  uint64_t unfinished;      /* more launches, which ran when the process ended */
-  uint64_t refused;         /* more launches, which could not be run */
-  uint64_t faults;          /* launches that a fault of the kernel ended */
-  double seconds;           /* of the host */
-  uint64_t cycles;          /* simulated, or 0 */
-  uint64_t work_cycles;     /* with cycles: bf_work_cycles (tune/judge.h) of all launches */
-  double simulated_seconds; /* the same as time of the GPU */
+  uint64_t unfinished;            /* more launches, which ran when the process ended */
+  uint64_t refused;               /* more launches, which could not be run */
+  uint64_t faults;                /* launches that a fault of the kernel ended */
+  double seconds;                 /* of the host */
+  uint64_t cycles;                /* simulated, or 0 */
+  uint64_t work_cycles;           /* with cycles: bf_work_cycles (tune/judge.h) of all launches */
+  double simulated_seconds;       /* the same as time of the GPU */
+  double joules, conflict_joules; /* of it, and of that what bank conflicts have; 0: not known */
   uint64_t accesses, wavefronts, ideal, conflicts; /* of its lines together */
   bf_costs_line *line;                             /* most conflicts first once sorted */
   size_t lines, line_capacity;

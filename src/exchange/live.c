@@ -196,6 +196,8 @@ static int read_kernel(reading *r, bf_rows *rows, bf_diagnostic *diagnostic) {
                                                   .seconds = sums->seconds,
                                                   .cycles = sums->cycles,
                                                   .simulated_seconds = sums->simulated_seconds,
+                                                  .joules = sums->joules,
+                                                  .conflict_joules = sums->conflict_joules,
                                                   .work_cycles = sums->work_cycles,
                                                   .blocks = sums->blocks,
                                                   .counted_blocks = sums->counted_blocks});

@@ -12,7 +12,7 @@
 /* Counts of a kernel that are not those of a site. */
 typedef struct bf_live_sums {
   uint64_t begun, launches, warp_instructions, thread_instructions, faults, cycles, work_cycles;
-  double seconds, simulated_seconds;
+  double seconds, simulated_seconds, joules, conflict_joules;
   uint64_t blocks, counted_blocks; /* where not all are counted */
 } bf_live_sums;
 

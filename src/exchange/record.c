@@ -6,7 +6,7 @@
 
 /* ---- Rows ---- */
 
-static const bf_rows_form form = {"record", 5};
+static const bf_rows_form form = {"record", 6};
 
 static const bf_field kernel_fields[] = {
     BF_FIELD(bf_costs_kernel, name),
@@ -20,6 +20,8 @@ static const bf_field kernel_fields[] = {
     BF_FIELD(bf_costs_kernel, seconds),
     BF_FIELD(bf_costs_kernel, cycles),
     BF_FIELD(bf_costs_kernel, simulated_seconds),
+    BF_FIELD(bf_costs_kernel, joules),
+    BF_FIELD(bf_costs_kernel, conflict_joules),
     BF_FIELD(bf_costs_kernel, work_cycles),
     BF_FIELD(bf_costs_kernel, is_cut),
     BF_FIELD(bf_costs_kernel, blocks),

@@ -599,7 +599,7 @@ static bf_sim_wait wait_of(const bf_sim_sm *sm, const bf_sim_warp *warp) {
   if (own->asleep & bit)
     return (bf_sim_wait){.kind = BF_SIM_WAIT_ASLEEP, .cycle = own->warp[warp->slot].wake};
   if (own->waiting & bit)
-    return (bf_sim_wait){.kind = BF_SIM_WAIT_OTHERS, .others = bf_emu_warp_wait(warp->emu)};
+    return (bf_sim_wait){.kind = BF_SIM_WAIT_OTHERS, .others = sm->feed->calls->wait(warp->emu)};
   if ((own->ready | own->rising) & bit)
     return (bf_sim_wait){.kind = BF_SIM_WAIT_NOTHING};
   if (own->loading & bit)

@@ -54,7 +54,7 @@ typedef struct ended {
 typedef struct engine {
   const bf_sim_settings *settings;
   const bf_emu_launch *launch;
-  bf_emu_stepper *stepper;
+  bf_sim_feed *feed;
   bf_sim_program *program;
   bf_sim_addresses addresses;
   bf_sim_memory *memory;
@@ -119,7 +119,7 @@ static bool give_cluster(engine *own, double earliest) {
              end = from + size < own->sms ? from + size : own->sms;
     if (!choose_places(own, from, end, place))
       continue;
-    own->failed |= !bf_emu_stepper_join(own->stepper, number, place);
+    own->failed |= !own->feed->calls->join(own->feed, number, place);
     double apart = gpu->block_start_warp_cycles * own->sm[0].warps_per_block, start = earliest;
     for (unsigned k = 0; k < own->cluster; k++)
       start = own->start[place[k]] > start ? own->start[place[k]] : start;
@@ -127,7 +127,7 @@ static bool give_cluster(engine *own, double earliest) {
       own->start[place[k]] = start + fmax(apart, gpu->block_start_cycles);
       own->room[place[k]]--;
       bf_sim_sm_give(&own->sm[place[k]], (uint64_t)start,
-                     bf_emu_stepper_in_cluster(own->stepper, number, k));
+                     own->feed->calls->in_cluster(own->feed, number, k));
     }
     own->next_block += own->cluster;
     return true;
@@ -535,7 +535,7 @@ static int set_fault(const engine *own, bf_sim_result *result, bf_diagnostic *di
   bf_emu_fault *fault = &result->emu.fault;
   if (fault->kind != BF_EMU_NO_FAULT || own->blocks_done == own->blocks)
     return BF_OK;
-  fault->kernel = bf_emu_kernel_name(own->launch->kernel);
+  fault->kernel = own->feed->kernel;
   if (own->was_interrupted) {
     fault->kind = BF_EMU_INTERRUPTED;
     return BF_OK;
@@ -548,10 +548,10 @@ static int set_fault(const engine *own, bf_sim_result *result, bf_diagnostic *di
 }
 
 static int collect(engine *own, bf_sim_result *result, bf_diagnostic *diagnostic) {
-  BF_TRY(bf_emu_stepper_result(own->stepper, &result->emu, diagnostic));
+  BF_TRY(own->feed->calls->result(own->feed, &result->emu, diagnostic));
   if (own->failed)
     return bf_fail(diagnostic, BF_NO_MEMORY, "out of memory in the simulator");
-  result->sites = bf_emu_kernel_sites(own->launch->kernel);
+  result->sites = own->feed->sites;
   result->site = bf_arena_alloc(&result->arena, (result->sites + 1) * sizeof *result->site);
   if (!result->site)
     return bf_no_memory(diagnostic);
@@ -587,7 +587,7 @@ static int make_sms(engine *own, unsigned blocks_per_sm, bf_diagnostic *diagnost
     sm->settings = own->settings;
     sm->program = own->program;
     sm->launch = own->launch;
-    sm->stepper = own->stepper;
+    sm->feed = own->feed;
     sm->addresses = &own->addresses;
     sm->core = core_of(sm->gpu);
     sm->is_alone = own->sms == 1;
@@ -597,21 +597,21 @@ static int make_sms(engine *own, unsigned blocks_per_sm, bf_diagnostic *diagnost
 }
 
 /* Prepares all parts; what is made is freed by close_engine. */
-static int open_engine(engine *own, bf_emu *emu, const bf_emu_launch *launch, bf_sim_result *result,
+static int open_engine(engine *own, const bf_emu_launch *launch, bf_sim_result *result,
                        bf_diagnostic *diagnostic) {
   const bf_sim_gpu *gpu = own->settings->gpu;
   own->launch = launch;
-  result->blocks_per_sm = bf_sim_blocks_per_sm(gpu, launch, &result->occupancy_limit);
+  result->blocks_per_sm = bf_sim_fit(gpu, &own->feed->needs, launch, &result->occupancy_limit);
   if (result->blocks_per_sm == 0)
     return bf_fail(diagnostic, BF_BAD_INPUT,
                    "kernel '%s': a multiprocessor of %s cannot hold one of its blocks: too little "
                    "room for %s",
-                   bf_emu_kernel_name(launch->kernel), gpu->name, result->occupancy_limit);
+                   own->feed->kernel, gpu->name, result->occupancy_limit);
   own->blocks = (uint64_t)launch->grid[0] * launch->grid[1] * launch->grid[2];
   if (launch->cooperative && own->blocks > (uint64_t)result->blocks_per_sm * gpu->sms)
     return bf_fail(diagnostic, BF_BAD_INPUT,
                    "kernel '%s': a cooperative launch of %llu blocks does not fit on %s at once",
-                   bf_emu_kernel_name(launch->kernel), (unsigned long long)own->blocks, gpu->name);
+                   own->feed->kernel, (unsigned long long)own->blocks, gpu->name);
   own->sms = gpu->sms < own->blocks ? (unsigned)gpu->sms : (unsigned)own->blocks;
   own->span = gpu->request_cycles + gpu->return_cycles;
   if (gpu->block_launch_cycles < own->span)
@@ -627,18 +627,17 @@ static int open_engine(engine *own, bf_emu *emu, const bf_emu_launch *launch, bf
   bf_emu_launch stepped = *launch;
   stepped.observer = &observer;
   stepped.workers = own->sms;
-  BF_TRY(bf_emu_stepper_create(emu, &stepped, &own->stepper, diagnostic));
-  own->cluster = bf_emu_stepper_cluster(own->stepper);
+  BF_TRY(
+      own->feed->calls->open(own->feed, gpu, &stepped, &own->program, &own->addresses, diagnostic));
+  own->cluster = own->feed->cluster;
   if (own->cluster > 1 && own->span > CLUSTER_SPAN)
     own->span = CLUSTER_SPAN;
   unsigned side_by_side =
       gpu->gpc_sms && gpu->gpc_sms < own->sms ? (unsigned)gpu->gpc_sms : own->sms;
   if (own->cluster > MOST_CLUSTER || own->cluster > side_by_side * result->blocks_per_sm)
     return bf_fail(diagnostic, BF_BAD_INPUT,
-                   "kernel '%s': a cluster of %u blocks does not fit on %s",
-                   bf_emu_kernel_name(launch->kernel), own->cluster, gpu->name);
-  BF_TRY(bf_sim_addresses_create(emu, &own->addresses, diagnostic));
-  BF_TRY(bf_sim_program_create(gpu, launch->kernel, &own->program, diagnostic));
+                   "kernel '%s': a cluster of %u blocks does not fit on %s", own->feed->kernel,
+                   own->cluster, gpu->name);
   BF_TRY(bf_sim_memory_create(gpu, &own->memory, diagnostic));
   return make_sms(own, result->blocks_per_sm, diagnostic);
 }
@@ -649,7 +648,7 @@ static void close_engine(engine *own) {
   bf_sim_memory_free(own->memory);
   bf_sim_program_free(own->program);
   bf_sim_addresses_free(&own->addresses);
-  bf_emu_stepper_free(own->stepper);
+  own->feed->calls->close(own->feed);
   free(own->ended);
   free(own->paused);
   free(own->start);
@@ -658,13 +657,13 @@ static void close_engine(engine *own) {
   free(own->sm);
 }
 
-int bf_sim_run(const bf_sim_settings *settings, bf_emu *emu, const bf_emu_launch *launch,
-               bf_sim_result *result, bf_diagnostic *diagnostic) {
+int bf_sim_run_feed(const bf_sim_settings *settings, bf_sim_feed *feed, const bf_emu_launch *launch,
+                    bf_sim_result *result, bf_diagnostic *diagnostic) {
   *result = (bf_sim_result){0};
   double start = bf_seconds();
   BF_TRY(bf_sim_gpu_check(settings->gpu, diagnostic));
-  engine own = {.settings = settings};
-  int error = open_engine(&own, emu, launch, result, diagnostic);
+  engine own = {.settings = settings, .feed = feed};
+  int error = open_engine(&own, launch, result, diagnostic);
   if (!error) {
     unsigned workers = settings->workers ? settings->workers : bf_cores();
     if (settings->watch || own.cluster) /* blocks of a cluster reach into each other */

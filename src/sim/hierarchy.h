@@ -43,6 +43,8 @@ typedef struct bf_sim_request {
   uint8_t sectors;     /* mask */
   uint8_t kind;        /* bf_sim_request_kind */
   uint16_t operations; /* atomics, as l2_atomics counts them */
+  uint16_t later;      /* atomics: cycles by which the answer comes later than that of a load */
+  uint8_t same;        /* atomics on floats: most of a word */
   bool is_copy;        /* of the copy engine */
 } bf_sim_request;
 

@@ -32,6 +32,12 @@ typedef struct arrival {
   uint32_t node;
 } arrival;
 
+/* A line with a word that floats are added to, and the tick from which on another one can be. */
+typedef struct summed {
+  uint64_t line, free;
+} summed;
+enum { SUMMED = 1024 }; /* lines that are remembered; a power of two */
+
 /* How many entries ahead of the one that is worked on the host's memory is asked for. */
 enum { AHEAD = 4 };
 
@@ -51,6 +57,8 @@ struct bf_sim_memory {
   bool reads_pairs;      /* of sectors, from DRAM */
   uint64_t request_cycles, return_cycles;
   uint64_t sector_ticks, atomic_ticks;
+  uint64_t float_ticks; /* between two additions of floats to a word; 0: not looked at */
+  summed *summed;
   uint64_t return_ticks, copy_ticks; /* of a sector on its way back, and of one of a copy */
   uint64_t *slice_free, *atomic_free, *port_free; /* in ticks */
   unsigned *waiting, most_waiting;                /* loads that wait for a hit, by slice */
@@ -140,9 +148,11 @@ static int create_tables(const bf_sim_gpu *gpu, bf_sim_memory *memory) {
   memory->slice_free = bf_arena_alloc(&memory->arena, memory->slices * sizeof(uint64_t));
   memory->atomic_free = bf_arena_alloc(&memory->arena, memory->slices * sizeof(uint64_t));
   memory->port_free = bf_arena_alloc(&memory->arena, memory->sms * sizeof(uint64_t));
+  memory->summed = bf_arena_alloc(&memory->arena, SUMMED * sizeof *memory->summed);
   memory->waiting = bf_arena_alloc(&memory->arena, memory->slices * sizeof(unsigned));
   uint32_t nodes = memory->channels + FIRST_NODES;
-  if (!memory->slice_free || !memory->atomic_free || !memory->port_free || !memory->waiting ||
+  if (!memory->slice_free || !memory->atomic_free || !memory->port_free || !memory->summed ||
+      !memory->waiting ||
       reserve(memory, nodes < memory->most_nodes ? nodes : memory->most_nodes) != BF_OK)
     return BF_NO_MEMORY;
   for (unsigned i = 0; i < memory->channels; i++)
@@ -163,6 +173,7 @@ int bf_sim_memory_create(const bf_sim_gpu *gpu, bf_sim_memory **memory, bf_diagn
   made->return_cycles = gpu->return_cycles;
   made->sector_ticks = bf_sim_ticks(gpu->l2_sector_cycles);
   made->atomic_ticks = bf_sim_ticks(gpu->l2_atomic_cycles);
+  made->float_ticks = bf_sim_ticks(gpu->l2_atomic_float_cycles);
   made->return_ticks = bf_sim_ticks(BF_SIM_SECTOR_BYTES / gpu->return_bytes_per_cycle);
   made->copy_ticks = bf_sim_ticks(gpu->copy_line_cycles * BF_SIM_SECTOR_BYTES / BF_SIM_LINE_BYTES);
   if (made->copy_ticks > made->return_ticks)
@@ -215,7 +226,7 @@ static void send_answer(bf_sim_memory *memory, uint32_t index) {
                 (request.is_copy ? memory->copy_ticks : memory->return_ticks);
     leaves = bf_sim_cycle_after(*port);
   }
-  uint64_t cycle = leaves + memory->return_cycles;
+  uint64_t cycle = leaves + memory->return_cycles + request.later;
   release(memory, index);
   memory->answer(memory->context, &request, cycle);
 }
@@ -303,6 +314,16 @@ static void take_data(bf_sim_memory *memory, uint32_t index) {
 
 /* ---- Slices ---- */
 
+/* The tick at which additions of floats to a word are done, one behind the other. */
+static uint64_t add_floats(bf_sim_memory *memory, const bf_sim_request *request) {
+  uint64_t round, now = memory->event.now * CYCLE;
+  summed *word = &memory->summed[bf_sim_spread(request->line, SUMMED, &round)];
+  if (word->line != request->line)
+    *word = (summed){.line = request->line};
+  word->free = later_of(word->free, now) + request->same * memory->float_ticks;
+  return word->free;
+}
+
 /* The cycle at which the slice of a request is done with it. */
 static uint64_t pass_slice(bf_sim_memory *memory, const bf_sim_request *request) {
   uint64_t round, work;
@@ -318,6 +339,8 @@ static uint64_t pass_slice(bf_sim_memory *memory, const bf_sim_request *request)
   else
     work = bf_sim_sectors(request->sectors) * memory->sector_ticks;
   *slice = later_of(*slice, memory->event.now * CYCLE) + work;
+  if (request->same && memory->float_ticks)
+    return bf_sim_cycle_after(later_of(*slice, add_floats(memory, request)));
   return bf_sim_cycle_after(*slice);
 }
 

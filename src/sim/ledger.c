@@ -47,14 +47,17 @@ static const char *keep_name(bf_arena *arena, const bf_sim_launched *launched, c
   return bf_arena_copy(arena, name);
 }
 
-/* What the sites of the kernel have cost, by line. */
-static bool find_lines(bf_arena *arena, const bf_emu_kernel *kernel, bf_sim_launched *launched) {
+/* What the sites of the kernel, or of a trace of it, have cost, by line. */
+static bool find_lines(bf_arena *arena, const bf_emu_kernel *kernel, const bf_sim_sass *trace,
+                       bf_sim_launched *launched) {
   const bf_sim_result *result = &launched->result;
   launched->line = bf_arena_alloc(arena, (result->sites + 1) * sizeof *launched->line);
   for (unsigned i = 0; launched->line && i < result->sites; i++) {
     if (!result->site[i].executions)
       continue;
-    bf_emu_site site = bf_emu_kernel_site(kernel, i);
+    bf_emu_site site = trace ? (bf_emu_site){.source_file = bf_sim_sass_file(trace),
+                                             .source_line = bf_sim_sass_site_line(trace, i)}
+                             : bf_emu_kernel_site(kernel, i);
     const char *file = site.source_file ? keep_name(arena, launched, site.source_file) : NULL;
     if (site.source_file && !file)
       return false;
@@ -97,11 +100,11 @@ static int make_watch(bf_sim_ledger *ledger, const bf_emu_kernel *kernel, bf_sim
 }
 
 /* A copy of what says which launch this is. */
-static bool describe(bf_sim_ledger *ledger, const bf_emu_launch *launch, const bf_hash *hash,
-                     bf_sim_launched *launched) {
+static bool describe(bf_sim_ledger *ledger, const bf_emu_launch *launch, const char *kernel,
+                     const bf_hash *hash, bf_sim_launched *launched) {
   memcpy(launched->grid, launch->grid, sizeof launched->grid);
   memcpy(launched->block, launch->block, sizeof launched->block);
-  launched->kernel = bf_arena_copy(&ledger->arena, bf_emu_kernel_name(launch->kernel));
+  launched->kernel = bf_arena_copy(&ledger->arena, kernel);
   launched->hash = bf_arena_copy(&ledger->arena, hash ? bf_hash_text(hash) : "none");
   return launched->kernel && launched->hash;
 }
@@ -119,13 +122,15 @@ static int parse_own_hash(const bf_sim_ledger *ledger, const bf_emu_kernel *kern
 }
 
 /* The hash of a launch, where it does not ask for its own; NULL: none. */
-static const bf_hash *hash_of(const bf_sim_ledger *ledger, const bf_emu_kernel *kernel) {
-  const bf_hash *hash =
-      ledger->hashes ? bf_hash_list_find(ledger->hashes, bf_emu_kernel_name(kernel)) : NULL;
+static const bf_hash *hash_of(const bf_sim_ledger *ledger, const char *kernel) {
+  const bf_hash *hash = ledger->hashes ? bf_hash_list_find(ledger->hashes, kernel) : NULL;
   return hash ? hash : ledger->settings.hash;
 }
 
-static bool is_none(const bf_hash *hash) { return strcmp(bf_hash_text(hash), "none") == 0; }
+/* NULL for a hash that does nothing. */
+static const bf_hash *or_none(const bf_hash *hash) {
+  return hash && strcmp(bf_hash_text(hash), "none") != 0 ? hash : NULL;
+}
 
 /* The launch with the progress that the ledger asks for. */
 static bf_emu_launch with_progress(const bf_sim_ledger *ledger, const bf_emu_launch *launch) {
@@ -146,7 +151,7 @@ static int simulate(bf_sim_ledger *ledger, const bf_hash *hash, bf_emu *emu,
   bf_sim_watch_pair pair = {0};
   bf_sim_watch watch;
   settings.hash = hash;
-  if (!describe(ledger, launch, hash, launched))
+  if (!describe(ledger, launch, bf_emu_kernel_name(launch->kernel), hash, launched))
     return bf_no_memory(diagnostic);
   BF_TRY(make_watch(ledger, launch->kernel, &pair, &watch, &settings.watch, diagnostic));
   if (ledger->sampler)
@@ -157,8 +162,20 @@ static int simulate(bf_sim_ledger *ledger, const bf_hash *hash, bf_emu *emu,
   if (ledger->timeline)
     bf_timeline_end(ledger->timeline, launched->result.cycles);
   launched->sm_cycles = launched->result.cycles * launched->result.sms;
-  if (!find_lines(&ledger->arena, launch->kernel, launched))
+  if (!find_lines(&ledger->arena, launch->kernel, NULL, launched))
     return bf_no_memory(diagnostic);
+  return BF_OK;
+}
+
+/* What is wrong with a launch that did not end. */
+static int check_ended(const bf_sim_ledger *ledger, const bf_sim_launched *launched,
+                       bf_diagnostic *diagnostic) {
+  if (launched->result.timed_out)
+    return bf_fail(diagnostic, BF_BAD_INPUT, "kernel %s is not done after %llu cycles",
+                   launched->kernel, (unsigned long long)ledger->settings.most_cycles);
+  if (launched->result.waits)
+    return bf_fail(diagnostic, BF_BAD_INPUT, "kernel %s cannot go on: warps wait for each other",
+                   launched->kernel);
   return BF_OK;
 }
 
@@ -171,19 +188,27 @@ int bf_sim_ledger_run(bf_sim_ledger *ledger, bf_emu *emu, const bf_emu_launch *l
     return bf_no_memory(diagnostic);
   if (hash)
     BF_TRY(parse_own_hash(ledger, launch->kernel, hash, &own, diagnostic));
-  const bf_hash *used = own ? own : hash_of(ledger, launch->kernel);
-  int error =
-      simulate(ledger, used && !is_none(used) ? used : NULL, emu, launch, launched, diagnostic);
+  const bf_hash *used = own ? own : hash_of(ledger, bf_emu_kernel_name(launch->kernel));
+  int error = simulate(ledger, or_none(used), emu, launch, launched, diagnostic);
   bf_hash_free(own);
   BF_TRY(error);
   *result = launched->result.emu;
-  if (launched->result.timed_out)
-    return bf_fail(diagnostic, BF_BAD_INPUT, "kernel %s is not done after %llu cycles",
-                   launched->kernel, (unsigned long long)ledger->settings.most_cycles);
-  if (launched->result.waits)
-    return bf_fail(diagnostic, BF_BAD_INPUT, "kernel %s cannot go on: warps wait for each other",
-                   launched->kernel);
-  return BF_OK;
+  return check_ended(ledger, launched, diagnostic);
+}
+
+int bf_sim_ledger_run_sass(bf_sim_ledger *ledger, const bf_sim_sass *trace,
+                           bf_diagnostic *diagnostic) {
+  bf_sim_settings settings = ledger->settings;
+  bf_emu_launch plain = bf_sim_sass_launch(trace), launch = with_progress(ledger, &plain);
+  bf_sim_launched *launched = add_launch(ledger);
+  settings.hash = or_none(hash_of(ledger, bf_sim_sass_kernel(trace)));
+  if (!launched || !describe(ledger, &launch, bf_sim_sass_kernel(trace), settings.hash, launched))
+    return bf_no_memory(diagnostic);
+  BF_TRY(bf_sim_sass_run(&settings, trace, &launch, &launched->result, diagnostic));
+  launched->sm_cycles = launched->result.cycles * launched->result.sms;
+  if (!find_lines(&ledger->arena, NULL, trace, launched))
+    return bf_no_memory(diagnostic);
+  return check_ended(ledger, launched, diagnostic);
 }
 
 void bf_sim_ledger_free(bf_sim_ledger *ledger) {

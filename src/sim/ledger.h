@@ -6,6 +6,7 @@
 #include "hash/hash.h"
 #include "sim/diagram.h"
 #include "sim/sample.h"
+#include "sim/sass.h"
 #include "sim/timeline.h"
 
 /* The shared accesses of a source line, or of a line of the PTX where the source is not known. */
@@ -47,6 +48,9 @@ typedef struct bf_sim_ledger {
  * most_cycles, are errors. */
 int bf_sim_ledger_run(bf_sim_ledger *ledger, bf_emu *emu, const bf_emu_launch *launch,
                       const char *hash, bf_emu_result *result, bf_diagnostic *diagnostic);
+/* The same for the launch that a trace is of; no timeline, no diagram, no sampling. */
+int bf_sim_ledger_run_sass(bf_sim_ledger *ledger, const bf_sim_sass *trace,
+                           bf_diagnostic *diagnostic);
 /* The sums over all launches; lines are in the arena of the ledger. blocks_per_sm and
  * occupancy_limit are 0 and NULL where there are several. */
 int bf_sim_ledger_total(bf_sim_ledger *ledger, bf_sim_launched *total, bf_diagnostic *diagnostic);

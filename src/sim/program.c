@@ -102,6 +102,24 @@ static int set_registers(const bf_emu_instruction *found, const bf_sim_control *
   return BF_OK;
 }
 
+/* Marks instructions of which no other reads a result: ptxas makes reductions of such atomics. */
+static int find_unread(bf_sim_program *program) {
+  bool *is_read = calloc(program->registers + 1, sizeof *is_read);
+  if (!is_read)
+    return BF_NO_MEMORY;
+  for (uint32_t i = 0; i < program->instructions; i++)
+    for (unsigned k = 0; k < program->op[i].sources; k++)
+      is_read[program->op[i].source[k]] = true;
+  for (uint32_t i = 0; i < program->instructions; i++) {
+    bf_sim_op *op = &program->op[i];
+    op->is_unread = true;
+    for (unsigned k = 0; k < op->results; k++)
+      op->is_unread &= !is_read[op->source[op->sources + k]];
+  }
+  free(is_read);
+  return BF_OK;
+}
+
 int bf_sim_program_create(const bf_sim_gpu *gpu, const bf_emu_kernel *kernel,
                           bf_sim_program **program, bf_diagnostic *diagnostic) {
   bf_sim_program *made = *program = calloc(1, sizeof *made);
@@ -122,6 +140,8 @@ int bf_sim_program_create(const bf_sim_gpu *gpu, const bf_emu_kernel *kernel,
     error = set_registers(&found, &control[i], own, &made->arena, &made->op[i]);
   }
   free(own);
+  if (!error)
+    error = find_unread(made);
   if (!error)
     error = bf_sim_find_uniform(gpu, kernel, made);
   if (!error && gpu->aliases)

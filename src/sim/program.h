@@ -19,6 +19,7 @@ typedef enum bf_sim_unit {
   BF_SIM_UNIT_MATRIX,
   BF_SIM_UNIT_BRANCH,
   BF_SIM_UNIT_BARRIER,
+  BF_SIM_UNIT_ISSUE,  /* takes an issue slot and nothing else; of machine instructions only */
   BF_SIM_UNIT_MEMORY, /* shared, global, local, constant, textures: what is touched says which */
   BF_SIM_UNITS
 } bf_sim_unit;
@@ -61,6 +62,7 @@ typedef struct bf_sim_op {
   bool may_be_remote;   /* its address may be of another block of the cluster */
   bool joins_cluster;   /* barrier.cluster.wait */
   bool is_try;          /* mbarrier.try_wait: waits until its phase is over */
+  bool is_unread;       /* nothing reads its results */
   bool is_gathered;     /* an atomic that one lane makes for all */
   bool holds_warp;      /* a sequence with a branch: nothing of the warp passes it */
   bool is_either;       /* an addition that the unit of integers or of multiplication makes */

@@ -6,8 +6,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* A launch is simulated for so many waves at least; where they are short for more, until so many
+ * cycles have passed or waves have ended: caches fill and blocks get out of step by then. */
+enum { LEAST_WAVES = 6, LEAST_CYCLES = 50000, ENOUGH_WAVES = 24 };
 enum {
-  LEAST_WAVES = 24, /* of a launch that are simulated */
   FIRST_LAUNCHES = 5,
   MOST_CPI = 64, /* launches of a shape that are remembered */
 };
@@ -157,10 +159,24 @@ static void set_cycles(const bf_sim_gpu *gpu, bf_sim_result *result, double cycl
 typedef struct part {
   uint64_t blocks;     /* of the grid */
   uint64_t most_waves; /* to simulate */
+  double *middle;      /* by wave: mean of the cycles at which its blocks have ended */
+  uint64_t middles;    /* of them known */
   double wave_cycles;  /* mean of the later half of those simulated, and how far it may be off */
   double half;
   bf_sim_excerpt excerpt;
 } part;
+
+/* Works out the middles of the waves that have ended. The last block of a wave says less of its
+ * pace: blocks end in bunches. */
+static void find_middles(part *own, const uint64_t *ended, uint64_t waves) {
+  uint64_t wave = own->excerpt.wave;
+  for (; own->middles < waves; own->middles++) {
+    double sum = 0;
+    for (uint64_t i = 0; i < wave; i++)
+      sum += (double)ended[own->middles * wave + i];
+    own->middle[own->middles] = sum / (double)wave;
+  }
+}
 
 /* Whether waves have come to an even pace: the later half of those that have ended do not differ
  * much. The first ones begin together, with empty caches, and take longer. */
@@ -169,11 +185,12 @@ static bool is_steady(void *context, const uint64_t *ended, uint64_t waves) {
   enum { MOST = 512 };
   double cycles[MOST];
   unsigned count = 0;
-  if (waves < LEAST_WAVES)
+  find_middles(own, ended, waves);
+  if (waves < LEAST_WAVES || (waves < ENOUGH_WAVES && own->middle[waves - 1] < LEAST_CYCLES))
     return false;
-  uint64_t wave = own->excerpt.wave, window = waves / 2 < MOST ? waves / 2 : MOST;
+  uint64_t window = waves / 2 < MOST ? waves / 2 : MOST;
   for (uint64_t i = waves - window; i < waves; i++)
-    cycles[count++] = (double)(ended[(i + 1) * wave - 1] - ended[i * wave - 1]);
+    cycles[count++] = own->middle[i] - own->middle[i - 1];
   own->wave_cycles = mean_of(cycles, count, &own->half);
   return own->half < steady * own->wave_cycles || waves >= own->most_waves;
 }
@@ -233,11 +250,13 @@ static int run_part(const bf_sim_settings *settings, bf_emu *emu, const bf_emu_l
   own->excerpt.is_enough = is_steady;
   own->excerpt.context = own;
   own->excerpt.ended = malloc(own->blocks * sizeof *own->excerpt.ended);
+  own->middle = malloc((own->blocks / own->excerpt.wave + 1) * sizeof *own->middle);
   of_part.excerpt = &own->excerpt;
-  if (!own->excerpt.ended)
-    return bf_no_memory(diagnostic);
-  int error = bf_sim_run(&of_part, emu, launch, result, diagnostic);
+  int error = own->excerpt.ended && own->middle
+                  ? bf_sim_run(&of_part, emu, launch, result, diagnostic)
+                  : bf_no_memory(diagnostic);
   free(own->excerpt.ended);
+  free(own->middle);
   if (error || result->emu.fault.kind || own->excerpt.simulated == own->blocks)
     return error;
   bf_emu_result rest;

@@ -471,6 +471,7 @@ static bf_sim_activity activity_of(const bf_sim_op *op) {
                                               [BF_SIM_UNIT_MATRIX] = BF_SIM_ACTIVITY_MATRIX,
                                               [BF_SIM_UNIT_BRANCH] = BF_SIM_ACTIVITY_OTHER,
                                               [BF_SIM_UNIT_BARRIER] = BF_SIM_ACTIVITY_OTHER,
+                                              [BF_SIM_UNIT_ISSUE] = BF_SIM_ACTIVITY_OTHER,
                                               [BF_SIM_UNIT_MEMORY] = BF_SIM_ACTIVITY_OTHER};
   return kinds[op->unit];
 }
@@ -865,7 +866,7 @@ static bf_sim_wait wait_of(const bf_sim_sm *sm, const bf_sim_warp *warp) {
     return (bf_sim_wait){.kind = score->loading == LOADING_TEST ? BF_SIM_WAIT_MBARRIER
                                                                 : BF_SIM_WAIT_GLOBAL};
   case WAITING:
-    return (bf_sim_wait){.kind = BF_SIM_WAIT_OTHERS, .others = bf_emu_warp_wait(warp->emu)};
+    return (bf_sim_wait){.kind = BF_SIM_WAIT_OTHERS, .others = sm->feed->calls->wait(warp->emu)};
   default:
     return (bf_sim_wait){.kind = BF_SIM_WAIT_NOTHING};
   }

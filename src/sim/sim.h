@@ -12,7 +12,9 @@
  * sm.c                 what all multiprocessors have, whatever their pipeline
  * scoreboard.c         the pipeline of a modern multiprocessor, and loadstore.c
  * barrel.c             the in-order pipelines of gou13, with pipeline.c and history.c
+ * feed.c               launches of PTX, which the emulator executes; sass_feed.c of traces
  * program.c            what the timing model must know of each instruction of a kernel
+ * sass.c, sass_read.c  the same of machine instructions, and traces of them
  * addresses.c          addresses of global memory that do not depend on the host
  * l1.c, l2.c, dram.c   global memory (hierarchy.h), with cache.c, flight.c and calendar.h
  * wait.c               what warps wait for in a deadlock, in words

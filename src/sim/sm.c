@@ -140,6 +140,7 @@ static void add_line(bf_sim_touched *touched, uint64_t line, uint8_t sectors, ui
   if (touched->lines < 2 * BF_EMU_LANES) {
     touched->line[touched->lines].line = line;
     touched->line[touched->lines].sectors = sectors;
+    touched->line[touched->lines].same = 0;
     touched->line[touched->lines++].operations = lanes;
   }
 }
@@ -168,27 +169,37 @@ static void touch_row(bf_sim_touched *touched, uint64_t first, unsigned width_by
   }
 }
 
-/* Makes the operations of each line, over its sectors, those of the word that most lanes want. */
+static bool is_float(bf_op op) {
+  return op == BF_OP_REDF || op == BF_OP_FATOM || op == BF_OP_F64 || op == BF_OP_F16X2;
+}
+
+/* Makes the operations of each line those of the word that most lanes want, over its sectors, or
+ * pairs of them where words have 8 bytes; counts different words. */
 static void count_same_words(bf_sim_sm *sm, const bf_emu_event *event) {
   enum { SECTORS = BF_SIM_LINE_BYTES / BF_SIM_SECTOR_BYTES };
   bf_sim_touched *touched = &sm->touched;
   uint8_t most[2 * BF_EMU_LANES][SECTORS] = {{0}};
+  unsigned part_bytes = BF_SIM_SECTOR_BYTES * (event->width_bytes > 4 ? 2 : 1);
   for (uint32_t left = event->mask; left; left &= left - 1) {
     uint64_t address = event->global_address[__builtin_ctz(left)];
     uint8_t same = 0;
     for (uint32_t other = left; other; other &= other - 1)
       same = (uint8_t)(same + (event->global_address[__builtin_ctz(other)] == address));
+    touched->words += same == 1; /* the last lane of its word */
     uint64_t moved = bf_sim_moved_address(sm, address);
     for (unsigned i = 0; i < touched->lines; i++)
       if (touched->line[i].line == moved / BF_SIM_LINE_BYTES) {
-        uint8_t *own = &most[i][moved % BF_SIM_LINE_BYTES / BF_SIM_SECTOR_BYTES];
+        uint8_t *own = &most[i][moved % BF_SIM_LINE_BYTES / part_bytes];
         *own = same > *own ? same : *own;
       }
   }
   for (unsigned i = 0; i < touched->lines; i++) {
     touched->line[i].operations = 0;
-    for (unsigned k = 0; k < SECTORS; k++)
+    for (unsigned k = 0; k < SECTORS; k++) {
       touched->line[i].operations = (uint16_t)(touched->line[i].operations + most[i][k]);
+      if (is_float(event->op) && most[i][k] > touched->line[i].same)
+        touched->line[i].same = most[i][k];
+    }
   }
 }
 
@@ -220,9 +231,11 @@ static void touch_global(bf_sim_sm *sm, const bf_emu_event *event) {
   touch_lines(sm, event);
   if (sm->touched.is_atomic && sm->gpu->l2_atomics == BF_SIM_ATOMICS_WORDS) {
     count_same_words(sm, event);
-    sm->touched.is_unread = event->op == BF_OP_RED;
-    for (unsigned i = 0; i < sm->touched.lines && sm->executing->is_gathered; i++)
+    sm->touched.is_unread = event->op == BF_OP_RED || sm->executing->is_unread;
+    for (unsigned i = 0; i < sm->touched.lines && sm->executing->is_gathered; i++) {
       sm->touched.line[i].operations = 1;
+      sm->touched.line[i].same = sm->touched.line[i].same > 0;
+    }
   }
 }
 
@@ -278,7 +291,7 @@ static void leave(bf_sim_sm *sm, bf_sim_warp *warp) {
   sm->warps_alive--;
   if (--block->warps_left)
     return;
-  bf_emu_stepper_end(sm->stepper, sm->index, block->emu);
+  sm->feed->calls->end(sm->feed, sm->index, block->emu);
   block->emu = NULL;
   sm->ended[sm->ended_count++] = sm->now;
 }
@@ -287,7 +300,7 @@ static void leave(bf_sim_sm *sm, bf_sim_warp *warp) {
 static bool look_alone(bf_sim_sm *sm, bf_sim_warp *warp) {
   bf_sim_block *block = warp->block;
   bf_emu_next next;
-  warp->turn = bf_emu_warp_peek(warp->emu, &next);
+  warp->turn = sm->feed->calls->peek(warp->emu, &next);
   warp->next = NULL;
   bool passed = next.barriers != block->barriers;
   block->barriers = next.barriers;
@@ -330,7 +343,7 @@ void bf_sim_free_others(bf_sim_sm *sm, bf_sim_warp *warp) {
 void bf_sim_sm_notify(bf_sim_sm *sm, uint64_t cycle) {
   for (unsigned i = 0; i < sm->blocks; i++) {
     bf_sim_block *block = &sm->block[i];
-    uint64_t barriers = block->emu ? bf_emu_block_barriers(block->emu) : block->notified;
+    uint64_t barriers = block->emu ? sm->feed->calls->barriers(block->emu) : block->notified;
     bool is_new = barriers != block->barriers && barriers != block->notified;
     block->notified = barriers;
     bf_sim_request news = {.kind = BF_SIM_NEWS, .token = i};
@@ -340,7 +353,7 @@ void bf_sim_sm_notify(bf_sim_sm *sm, uint64_t cycle) {
 }
 
 void bf_sim_block_news(bf_sim_sm *sm, bf_sim_block *block) {
-  uint64_t barriers = block->emu ? bf_emu_block_barriers(block->emu) : block->barriers;
+  uint64_t barriers = block->emu ? sm->feed->calls->barriers(block->emu) : block->barriers;
   if (barriers == block->barriers || sm->is_freeing)
     return;
   block->barriers = barriers;
@@ -365,10 +378,10 @@ void bf_sim_execute(bf_sim_sm *sm, bf_sim_warp *warp) {
   sm->touched.shared = (bf_count){0};
   if (sm->gpu->pipeline != BF_SIM_SCOREBOARD)
     memset(sm->touched.part, 0, sizeof sm->touched.part);
-  sm->touched.lines = 0;
+  sm->touched.lines = sm->touched.words = 0;
   sm->touched.is_store = sm->touched.is_atomic = sm->touched.is_unread = false;
-  bf_emu_warp_step(warp->emu);
-  if (bf_emu_stepper_stopped(sm->stepper))
+  sm->feed->calls->step(warp->emu);
+  if (sm->feed->calls->stopped(sm->feed))
     sm->is_stopped = true;
 }
 
@@ -427,6 +440,7 @@ bf_sim_load *bf_sim_send(bf_sim_sm *sm, bf_sim_warp *warp, const bf_sim_op *op, 
                         .issued = sm->now,
                         .is_write = kind == BF_SIM_STORE || kind == BF_SIM_REDUCE};
   double cycle = (double)first;
+  double later = sm->gpu->l2_atomic_answer_cycles * (touched->words ? touched->words - 1 : 0);
   for (unsigned i = 0; i < touched->lines; i++, cycle += sm->gpu->global_line_cycles) {
     bf_sim_request request = {.cycle = (uint64_t)cycle,
                               .line = touched->line[i].line,
@@ -434,7 +448,9 @@ bf_sim_load *bf_sim_send(bf_sim_sm *sm, bf_sim_warp *warp, const bf_sim_op *op, 
                               .token = token,
                               .sectors = touched->line[i].sectors,
                               .kind = (uint8_t)kind,
-                              .operations = touched->line[i].operations};
+                              .operations = touched->line[i].operations,
+                              .later = kind == BF_SIM_ATOMIC ? (uint16_t)later : 0,
+                              .same = touched->line[i].same};
     sm->count.global_sectors += bf_sim_sectors(request.sectors);
     if (kind == BF_SIM_STORE)
       bf_sim_l1_store(sm->l1, request.line, request.sectors);
@@ -570,7 +586,7 @@ static void begin_block(bf_sim_sm *sm, uint64_t index) {
   bf_sim_block *block = sm->block;
   while (block->emu)
     block++;
-  block->emu = bf_emu_stepper_begin(sm->stepper, sm->index, index);
+  block->emu = sm->feed->calls->begin(sm->feed, sm->index, index);
   if (!block->emu) {
     sm->failed = true;
     return;
@@ -578,11 +594,11 @@ static void begin_block(bf_sim_sm *sm, uint64_t index) {
   block->index = index;
   block->warps_left = block->warps;
   block->barriers = block->notified = 0;
-  sm->count.host_bytes_per_warp = bf_emu_block_bytes(block->emu) / block->warps +
+  sm->count.host_bytes_per_warp = sm->feed->calls->block_bytes(block->emu) / block->warps +
                                   sizeof(bf_sim_warp) + sm->core->warp_bytes(sm);
   for (unsigned i = 0; i < block->warps; i++) {
     bf_sim_warp *warp = &sm->warp[block->first_slot + i];
-    warp->emu = bf_emu_block_warp(block->emu, i);
+    warp->emu = sm->feed->calls->warp(block->emu, i);
     warp->block = block;
     warp->index = i;
     warp->age = sm->next_age++;
@@ -639,9 +655,8 @@ static uint64_t round_up(uint64_t value, uint64_t multiple) {
   return (value + multiple - 1) / multiple * multiple;
 }
 
-unsigned bf_sim_blocks_per_sm(const bf_sim_gpu *gpu, const bf_emu_launch *launch,
-                              const char **limit) {
-  const bf_emu_needs *needs = bf_emu_kernel_needs(launch->kernel);
+unsigned bf_sim_fit(const bf_sim_gpu *gpu, const bf_emu_needs *needs, const bf_emu_launch *launch,
+                    const char **limit) {
   uint64_t threads = (uint64_t)launch->block[0] * launch->block[1] * launch->block[2];
   uint64_t warps = (threads + BF_EMU_LANES - 1) / BF_EMU_LANES;
   uint64_t registers = needs->registers;
@@ -680,7 +695,7 @@ int bf_sim_sm_create(bf_sim_sm *sm, unsigned blocks, bf_diagnostic *diagnostic) 
   sm->begin = calloc(blocks, sizeof *sm->begin);
   sm->load = calloc(sm->loads, sizeof *sm->load);
   sm->free_load = calloc(sm->loads, sizeof *sm->free_load);
-  sm->count.sites = bf_emu_kernel_sites(sm->launch->kernel);
+  sm->count.sites = sm->feed->sites;
   sm->count.site = calloc(sm->count.sites + 1, sizeof *sm->count.site);
   if (!sm->block || !sm->warp || !sm->ended || !sm->begin || !sm->load || !sm->free_load ||
       !sm->count.site)
@@ -696,7 +711,7 @@ int bf_sim_sm_create(bf_sim_sm *sm, unsigned blocks, bf_diagnostic *diagnostic) 
   BF_TRY(bf_counter_create(sm->gpu->machine, sm->settings->hash, &sm->counter, diagnostic));
   BF_TRY(bf_counter_set_lock_hash(sm->counter, sm->settings->lock_hash, diagnostic));
   BF_TRY(bf_sim_l1_create(sm->gpu, &sm->l1, diagnostic));
-  bf_emu_stepper_clock(sm->stepper, sm->index, &sm->now);
+  sm->feed->calls->clock(sm->feed, sm->index, &sm->now);
   return sm->core->create(sm, diagnostic);
 }
 
@@ -705,7 +720,7 @@ void bf_sim_sm_free(bf_sim_sm *sm) {
     sm->core->free(sm);
   for (unsigned i = 0; sm->block && i < sm->blocks; i++)
     if (sm->block[i].emu)
-      bf_emu_stepper_end(sm->stepper, sm->index, sm->block[i].emu);
+      sm->feed->calls->end(sm->feed, sm->index, sm->block[i].emu);
   bf_sim_l1_free(sm->l1);
   bf_counter_free(sm->counter);
   free(sm->block);

@@ -4,16 +4,15 @@
 #ifndef BF_SIM_SM_H
 #define BF_SIM_SM_H
 
-#include "sim/addresses.h"
+#include "sim/feed.h"
 #include "sim/hierarchy.h"
-#include "sim/program.h"
 
 /* ---- Warps and blocks on a multiprocessor ---- */
 
 struct bf_sim_sm;
 
 typedef struct bf_sim_block {
-  bf_emu_block *emu; /* NULL: not in use */
+  void *emu; /* the feed's block; NULL: not in use */
   uint64_t index;
   unsigned warps, warps_left;
   uint64_t barriers;   /* that it has passed, as far as its warps were told */
@@ -22,7 +21,7 @@ typedef struct bf_sim_block {
 } bf_sim_block;
 
 typedef struct bf_sim_warp {
-  bf_emu_warp *emu; /* NULL: the slot is free */
+  void *emu; /* the feed's warp; NULL: the slot is free */
   bf_sim_block *block;
   unsigned slot, index; /* index: in its block */
   uint64_t age;         /* warps that came before it */
@@ -55,7 +54,9 @@ typedef struct bf_sim_touched {
     uint64_t line;
     uint8_t sectors;
     uint16_t operations;
+    uint8_t same; /* atomics on floats: most lanes of a word */
   } line[2 * BF_EMU_LANES];
+  unsigned words;                      /* atomics: different ones */
   bool is_store, is_atomic, is_unread; /* is_unread: an atomic whose result nobody reads */
 } bf_sim_touched;
 
@@ -149,7 +150,7 @@ typedef struct bf_sim_sm {
   const bf_sim_settings *settings;
   const bf_sim_program *program;
   const bf_emu_launch *launch;
-  bf_emu_stepper *stepper;
+  bf_sim_feed *feed;
   const bf_sim_core *core;
   void *core_data;
   /* Blocks and warps. */
@@ -231,14 +232,14 @@ void bf_sim_take_answers(bf_sim_sm *sm);
 void bf_sim_tell(bf_sim_sm *sm, const bf_sim_warp *warp, unsigned scheduler, uint32_t instruction,
                  uint64_t issued, uint64_t done, unsigned wavefronts);
 
-/* The multiprocessor has gpu, settings, program, launch, stepper, addresses and index set. */
+/* The multiprocessor has gpu, settings, program, launch, feed, addresses and index set. */
 int bf_sim_sm_create(bf_sim_sm *sm, unsigned blocks, bf_diagnostic *diagnostic);
 void bf_sim_sm_free(bf_sim_sm *sm);
 /* Lets block index of the grid begin at a cycle that is not before that of blocks given before. */
 void bf_sim_sm_give(bf_sim_sm *sm, uint64_t cycle, uint64_t index);
 /* An answer is on its way. False: out of memory. */
 bool bf_sim_sm_answer(bf_sim_sm *sm, const bf_sim_request *request, uint64_t cycle);
-/* The observer of the stepper; sms is the array of multiprocessors, other the observer of the
+/* The observer of the feed; sms is the array of multiprocessors, other the observer of the
  * launch, or NULL. */
 bf_emu_observer bf_sim_observer(const bf_sim_gpu *gpu, bf_sim_sm *sms,
                                 const bf_emu_observer *other);

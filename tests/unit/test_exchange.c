@@ -140,7 +140,7 @@ static void refused_everything(const bed *own, reader *read, const bf_text *good
                                         "{\"kernels\": []}\n",
                                         "bankfold\n",
                                         "bankfold trace 1\nend\n",
-                                        "bankfold record 6\nend\n",
+                                        "bankfold record 7\nend\n",
                                         "bankfold accesses 2\nend\n",
                                         "bankfold times 0\nend\n"};
   for (size_t i = 0; i < sizeof foreign / sizeof *foreign; i++)
@@ -176,6 +176,8 @@ static void add_kernel(bf_costs *costs, const char *name, const char *hash, uint
                                                .seconds = 0.1,
                                                .cycles = 77,
                                                .simulated_seconds = 1.0 / 3e9,
+                                               .joules = 0.3,
+                                               .conflict_joules = 0.1,
                                                .work_cycles = 77,
                                                .blocks = 5000,
                                                .counted_blocks = 700,
@@ -275,6 +277,7 @@ static void same_costs(const bf_costs *a, const bf_costs *b) {
     assert_int_equal(x->warp_instructions, y->warp_instructions);
     assert_int_equal(x->thread_instructions, y->thread_instructions);
     assert_true(x->seconds == y->seconds && x->simulated_seconds == y->simulated_seconds);
+    assert_true(x->joules == y->joules && x->conflict_joules == y->conflict_joules);
     assert_int_equal(x->work_cycles, y->work_cycles);
     assert_int_equal(x->cycles, y->cycles);
     assert_int_equal(x->accesses, y->accesses);
@@ -419,9 +422,9 @@ static void live_counts_come_back(void **state) {
 
 static void bad_records_are_refused(void **state) {
   static const damage damages[] = {
-      {"bankfold record 5", "bankfold record 1", 1, "expected 'bankfold record 5'"},
-      {"bankfold record 5", "bankfold record 55", 1, "another version"},
-      {"bankfold record 5", "bankfold accesses 1", 1, "another file"},
+      {"bankfold record 6", "bankfold record 1", 1, "expected 'bankfold record 6'"},
+      {"bankfold record 6", "bankfold record 66", 1, "another version"},
+      {"bankfold record 6", "bankfold accesses 1", 1, "another file"},
       {"kernel\t", "kernels\t", 2, "expected a row 'kernel'"},
       {"kernel\tname=one", "kernel", 2, "expected 'name='"},
       {"\tlaunches=3", "", 2, "expected 'launches='"},
@@ -456,7 +459,7 @@ static void bad_records_are_refused(void **state) {
   bf_text good = content_of(path_of(own, 0));
   refused_damages(own, read_record, &good, damages, sizeof damages / sizeof *damages);
   refused_everything(own, read_record, &good);
-  static const char orphan[] = "bankfold record 5\nline\tline=1\nend\n";
+  static const char orphan[] = "bankfold record 6\nline\tline=1\nend\n";
   refused(own, read_record, orphan, strlen(orphan), 2, "expected a row 'kernel'");
   bf_text_free(&good);
   bf_costs_free(&costs);

@@ -127,12 +127,12 @@ static void faults_are_located(void **state) {
       {BF_TRACE_NVBIT, "MEMTRACE: a - b - c - d - LDS - 0x1", 33,
        "address 1 is not aligned to 4 bytes"},
       {BF_TRACE_ACCELSIM, "zz", 1, "expected a program counter"},
-      {BF_TRACE_ACCELSIM, "0 1 2 R1", 9, "expected a register"},
+      {BF_TRACE_ACCELSIM, "0 1 2 R1", 9, "expected a register, R0 to R255"},
       {BF_TRACE_ACCELSIM, "0 1 0", 6, "expected an opcode"},
-      {BF_TRACE_ACCELSIM, "0 1 0 STS 0 4 3 0x0", 16, "addresses are listed as 0, 1 or 2"},
+      {BF_TRACE_ACCELSIM, "0 1 0 STS 0 4 3 0x0", 15, "addresses are listed as 0, 1 or 2"},
       {BF_TRACE_ACCELSIM, "0 1 0 STS 0 4 0 0x20000", 17,
        "address 131072 is past the allocation of 65536 bytes"},
-      {BF_TRACE_ACCELSIM, "0 fffffffff 0 STS 0 4 0 0x0", 1, "the mask has more than 32 lanes"},
+      {BF_TRACE_ACCELSIM, "0 fffffffff 0 STS 0 4 0 0x0", 3, "the mask has more than 32 lanes"},
   };
   for (size_t i = 0; i < sizeof expected / sizeof *expected; i++) {
     bf_foreign foreign = {.form = expected[i].form};
