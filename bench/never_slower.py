@@ -2,11 +2,13 @@
 """Whether programs are ever slower, or wrong, under `bankfold run` (docs/never_slower.md). Needs a GPU and nvcc.
 
     never_slower.py BUILD [options] [SET/NAME...]
+    never_slower.py BUILD --others FILE [options]
 
 BUILD is a folder of meson, or one of gpu/build.sh. Where it has no program `bankfold`, its library is loaded before
 programs with BANKFOLD_HASH=auto. Each program of bench/strangers, tests/programs and the corpus is run by turns as it is and in
 the other modes; its times are those of the library, which leaves code alone in plain runs (BANKFOLD_HASH=none), and those
-of the corpus are its own; in further runs programs of bench/strangers measure themselves. The exit status is 1 where a kernel is slower by more than 2% or a program does something else.
+of the corpus are its own; in further runs programs of bench/strangers measure themselves. --others measures programs that
+are built already, anybody's: a line of FILE is a name and a command, which runs where FILE lies. The exit status is 1 where a kernel is slower by more than 2% or a program does something else.
 """
 import argparse
 import concurrent.futures
@@ -16,6 +18,7 @@ import io
 import json
 import os
 import re
+import shlex
 import shutil
 import signal
 import subprocess
@@ -34,11 +37,11 @@ MODES = ["plain", "run", "learn", "tune"]
 NVCC = shutil.which("nvcc") or "/usr/local/cuda/bin/nvcc"
 
 
-def call(command, timeout, environment=None):
+def call(command, timeout, environment=None, folder=ROOT):
     """Status, output, errors and seconds of a command; what it started ends with it."""
     start = time.monotonic()
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, stdin=subprocess.DEVNULL, text=True,
-                          errors="replace", cwd=ROOT, start_new_session=True,
+                          errors="replace", cwd=folder, start_new_session=True,
                           env={**os.environ, **(environment or {})}) as process:
         try:
             out, err = process.communicate(timeout=timeout)
@@ -91,8 +94,9 @@ class Build:
 class Program:
     """A program of a set: how it is built and called."""
 
-    def __init__(self, kind, name, folder):
-        self.kind, self.name, self.key = kind, name, f"{kind}/{name}"
+    def __init__(self, kind, name, folder, command=None):
+        self.kind, self.name, self.key, self.command = kind, name, f"{kind}/{name}", command
+        self.folder = folder if kind == "others" else ROOT  # where it runs
         self.path = os.path.join(folder, kind + "-" + name)
         self.wanted_status = 0
         self.hashes = self.path + ".hashes"
@@ -106,7 +110,7 @@ class Program:
         """Builds it, unless that was done before; None, or what is wrong."""
         if self.kind == "tests":
             self.wanted_status = int(tests.said(tests.source_of(self.name), "status") or 0)
-        if self.kind == "corpus" or self.is_built():
+        if self.kind in ("corpus", "others") or self.is_built():
             return None
         if self.kind == "tests":
             wrong = tests.build(self.name, os.path.dirname(self.path))
@@ -121,8 +125,8 @@ class Program:
         """The command that runs it as it is, at its usual scale or another; scale 1 is the smallest."""
         if self.kind == "corpus":
             return [build.measure, "gpu/corpus.scales", "/dev/null", *(["--once"] if scale == 1 else []), self.name]
-        if self.kind == "tests":
-            return [self.path]
+        if self.kind in ("tests", "others"):
+            return self.command or [self.path]
         with open(os.path.join(STRANGERS, self.name + ".cu"), encoding="utf-8") as file:
             usual = tests.said(file.read(), "gpu")
         return [self.path, str(scale or usual), str(launches)]
@@ -131,7 +135,17 @@ class Program:
 SHARED = ["-cudart", "shared"] if os.environ.get("NEVER_SLOWER_SHARED") else []
 
 
+def list_others(path):
+    """Programs of a file of names and commands; # begins a comment."""
+    folder = os.path.dirname(os.path.abspath(path))
+    with open(path, encoding="utf-8") as file:
+        lines = [shlex.split(line, comments=True) for line in file]
+    return [Program("others", line[0], folder, line[1:]) for line in lines if len(line) > 1]
+
+
 def list_programs(options, folder):
+    if options.others:
+        return list_others(options.others)
     names = {"strangers": sorted(os.path.basename(p)[:-3] for p in glob.glob(os.path.join(STRANGERS, "*.cu"))),
              "tests": tests.list_names([]), "corpus": []}
     with open(os.path.join(ROOT, "gpu", "corpus.scales"), encoding="utf-8") as file:
@@ -186,7 +200,7 @@ def run_once(build, program, mode, launches, options):
                                          program.kind != "corpus")
     if program.kind != "corpus":
         environment["BANKFOLD_TIMES"] = os.path.join(folder, "times.%p")
-    status, out, err, seconds = call(command, options.timeout, environment)
+    status, out, err, seconds = call(command, options.timeout, environment, program.folder)
     rows = read_csv(out) if program.kind == "corpus" else read_times(glob.glob(os.path.join(folder, "times.*")))
     shutil.rmtree(folder)
     return {"rows": rows, "status": status, "out": what_counts(program, out), "err": err, "wall_s": seconds}
@@ -195,7 +209,7 @@ def run_once(build, program, mode, launches, options):
 def run_untimed(build, program, mode, launches, options):
     """The same without the library's times: exactly what a user would call. Its times are those that it prints itself."""
     command, environment = build.command(program.arguments(build, launches, options.scale), mode, program.hashes, False)
-    status, out, err, seconds = call(command, options.timeout, environment)
+    status, out, err, seconds = call(command, options.timeout, environment, program.folder)
     calls = {name: float(ns) for name, ns in re.findall(r"^time (\S+) \d+ (\d+) \d+$", err, re.M)}
     return {"rows": {}, "calls": calls, "status": status, "out": what_counts(program, out), "err": err, "wall_s": seconds}
 
@@ -205,16 +219,21 @@ class Measured:
 
     def __init__(self, program):
         self.program, self.rows, self.faults, self.walls, self.wanted = program, {}, {}, {}, None
+        self.first = {}  # mode -> seconds of the first run, with empty caches
         self.calls = {}  # mode -> for each round, what the program itself measured: name -> ns
 
     def take(self, mode, ran, counts):
         """Adds a run; its times only where it counts, and only where it did what the first plain run did."""
+        if self.program.kind == "others" and self.wanted is None and mode == "plain" and ran["status"] != "timeout":
+            self.program.wanted_status = ran["status"]
         if ran["status"] != self.program.wanted_status:
             self.faults.setdefault(mode, f"status {ran['status']}: {(ran['out'] + ran['err'])[-200:]}".replace("\n", " / "))
             return
         if self.wanted is None and mode == "plain":
             self.wanted = ran["out"]
-        if ran["out"] != self.wanted:
+        if self.program.kind == "others" and mode == "plain":
+            self.wanted = keep_alike(self.wanted, ran["out"])
+        if not is_alike(ran["out"], self.wanted):
             self.faults.setdefault(mode, "another output: " + first_difference(ran["out"], self.wanted or ""))
             return
         if not counts:
@@ -231,14 +250,39 @@ class Measured:
             yield {"program": self.program.key, "kernel": kernel, "conflicts": share, **row}
 
 
+def keep_alike(wanted, out):
+    """What two runs of a program print alike, line by line; None stands for a line with a time or the like in it, or for
+    all where they differ in length."""
+    lines, others = wanted.split("\n") if isinstance(wanted, str) else wanted, out.split("\n")
+    return [a if a == b else None for a, b in zip(lines, others)] if len(lines) == len(others) else [None]
+
+
+TIMES = re.compile(r"[\d.]+(?:e[-+]?\d+)?")
+
+
+def is_time(line, wanted):
+    """Whether lines differ in numbers only, and speak of time or speed: two runs may well print the same one."""
+    return TIMES.sub("#", line) == TIMES.sub("#", wanted) and re.search(r"time|sec|\bms\b|\bus\b|/s\b|clock|copy", line, re.I)
+
+
+def is_alike(out, wanted):
+    """Whether a program prints what a plain run printed, or what its plain runs agree upon."""
+    if not isinstance(wanted, list):
+        return out == wanted
+    lines = out.split("\n")
+    return wanted == [None] or len(lines) == len(wanted) and all(
+        b in (None, a) or is_time(a, b) for a, b in zip(lines, wanted))
+
+
 def plain_name(kernel):
     """The name without the version of CUB, which may be another one here."""
     return re.sub(r"\d+CUB_\d+_SM_\d+", "", kernel)
 
 
 def first_difference(got, wanted):
-    pairs = zip(got.split("\n") + [""], wanted.split("\n") + [""])
-    return next((f"'{a}', not '{b}'" for a, b in pairs if a != b), "")[:200]
+    lines = wanted.split("\n") if isinstance(wanted, str) else wanted
+    pairs = zip(got.split("\n") + [""], lines + [""])
+    return next((f"'{a}', not '{b}'" for a, b in pairs if b is not None and a != b), "")[:200]
 
 
 def prepare(build, measured, mode, options):
@@ -253,7 +297,10 @@ def prepare(build, measured, mode, options):
             measured.faults.setdefault(mode, f"tune: status {status}: {err[-200:]}".replace("\n", " / "))
             return
     launches = options.launches * (10 if mode == "learn" else 1)
-    measured.take(mode, run_untimed(build, program, mode, launches, options), False)
+    for _ in range(2 if program.kind == "others" and mode == "plain" else 1):  # what they print alike counts
+        ran = run_untimed(build, program, mode, launches, options)
+        measured.first.setdefault(mode, ran["wall_s"])
+        measured.take(mode, ran, False)
 
 
 def show(text):
@@ -270,7 +317,7 @@ def replace_file(path, text):
 def save(options, every, conflicts):
     """Writes what is known by now, as JSON and as tables, so that a run that is cut off loses one program at most."""
     found = {"rows": [row for m in every for row in m.as_rows(conflicts)],
-             "programs": [{"program": m.program.key, "faults": m.faults, "wall_s": m.walls,
+             "programs": [{"program": m.program.key, "faults": m.faults, "wall_s": m.walls, "first_s": m.first,
                            "calls_ns": m.calls} for m in every]}
     replace_file(options.output, json.dumps(found, indent=1))
     with contextlib.redirect_stdout(io.StringIO()) as tables:
@@ -299,7 +346,7 @@ def measure_program(build, measured, options, modes, number):
         if mode in measured.faults or "plain" in measured.faults:
             continue
         measured.take(mode, run_once(build, measured.program, mode, options.launches, options), True)
-        if measured.program.kind == "strangers":
+        if measured.program.kind in ("strangers", "others"):
             own = run_untimed(build, measured.program, mode, options.launches, options)
             measured.take(mode, own, False)
             measured.walls.setdefault(mode, []).append(own["wall_s"])
@@ -388,6 +435,7 @@ def read_options():
     parser.add_argument("build")
     parser.add_argument("names", nargs="*", metavar="SET/NAME")
     parser.add_argument("--sets", default="strangers", help="strangers, tests, corpus, with commas")
+    parser.add_argument("--others", metavar="FILE", help="programs that are built: a name and a command in each line")
     parser.add_argument("--modes", default="plain,run", help="plain, run, learn, tune, with commas; plain is first")
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--launches", type=int, default=20, help="timed launches of each kernel")

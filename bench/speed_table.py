@@ -190,6 +190,17 @@ def print_sums(rows, programs, mode):
     return len(kernels) + len(slow) + len(wrong)
 
 
+def print_first(programs, mode):
+    """What a first run costs, in which caches are empty: all programs together, and the three that it costs most."""
+    known = [(p["first_s"][mode] - p["first_s"]["plain"], p) for p in programs if mode in p.get("first_s", {})]
+    if not known:
+        return
+    both = [sum(p["first_s"][m] for _, p in known) for m in ("plain", mode)]
+    print(f"\n{mode}: first runs of {len(known)} programs, with empty caches: {both[0]:.1f} s as they are, {both[1]:.1f} s; most for " +
+          ", ".join(f"{p['program']} ({p['first_s']['plain']:.1f} and {p['first_s'][mode]:.1f} s)" for _, p in
+                    sorted(known, key=lambda pair: -pair[0])[:3]))
+
+
 def print_all(found):
     """Tables of all modes but plain; the number of things that are not as they should be."""
     rows, programs = found["rows"], found["programs"]
@@ -199,6 +210,7 @@ def print_all(found):
         print_kernels(rows, mode)
         print_programs(rows, programs, mode)
         bad += print_sums(rows, programs, mode)
+        print_first(programs, mode)
     for program in programs:
         if program.get("faults", {}).get("plain"):
             print(f"not measured: {program['program']}: {program['faults']['plain']}")

@@ -6,7 +6,7 @@ launch of the programs for Hopper (tests/programs) at two sizes, and of Triton's
 Compute with flushed caches: the median, least and most cycles of three runs. Programs check their results; a wrong one ends
 this with status 1. Skipped (status 77) without a Hopper GPU, nvcc or ncu.
 
-Run as: hopper_times.py [--output FILE]
+Run as: hopper_times.py [--output FILE] [--only NAME]
         hopper_times.py --compare BANKFOLD [FILE] [--only NAME]   the simulator's cycles beside those of FILE
 """
 import concurrent.futures
@@ -203,9 +203,9 @@ def run_under_ncu(commands, folder):
     return [found[i:i + RUNS] for i in range(0, len(found), RUNS)]
 
 
-def measure(writer, folder):
+def measure(writer, folder, only):
     right = {}
-    for (name, scale), command in build_all(folder, None).items():
+    for (name, scale), command in build_all(folder, only).items():
         run = subprocess.run(command, capture_output=True, text=True, check=False)
         if run.returncode or not is_right(run.stdout):
             sys.stderr.write(f"{name} {scale}: {run.stdout[-500:]} {run.stderr[-500:]}\n")
@@ -300,7 +300,7 @@ def main():
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow(COLUMNS)
         with tempfile.TemporaryDirectory() as folder:
-            measure(writer, folder)
+            measure(writer, folder, option("--only"))
     return 0
 
 

@@ -4,7 +4,7 @@
  * or a crash left of one is not taken for an image. A folder or a file that others can write to, or
  * that belongs to another user, is not used. A file:
  *
- *   bankfold image 4
+ *   bankfold image 5
  *   KEY LINES_BYTES TEXT_BYTES     (TEXT_BYTES -: the image is left alone)
  *   lines, text, and 32 bytes of digest */
 #include "inject.h"
@@ -30,6 +30,7 @@ static const bf_field kernel_fields[] = {
     BF_FIELD(inject_kernel, rounds),       BF_FIELD(inject_kernel, row_bytes),
     BF_FIELD(inject_kernel, unused_bytes), BF_FIELD(inject_kernel, most_x),
     BF_FIELD(inject_kernel, most_y),       BF_FIELD(inject_kernel, most_z),
+    BF_FIELD(inject_kernel, is_alone),
 };
 static const bf_row row_of_kernel = BF_ROW("kernel", kernel_fields);
 
@@ -62,6 +63,16 @@ static bool split_lines(inject_image *image, const char *lines, size_t size) {
   return at == last;
 }
 
+/* Whether all second versions can be loaded apart from the image. */
+static bool is_apart(const inject_image *image) {
+  if (!inject_driver("cuLibraryLoadData"))
+    return false;
+  for (unsigned i = 0; i < image->kernels; i++)
+    if (image->kernel[i].beside && !image->kernel[i].is_alone)
+      return false;
+  return image->text;
+}
+
 inject_image *inject_image_create(const unsigned char key[INJECT_KEY_BYTES], const char *text,
                                   size_t text_bytes, const char *lines, size_t lines_bytes) {
   inject_image *image = calloc(1, sizeof *image);
@@ -73,8 +84,10 @@ inject_image *inject_image_create(const unsigned char key[INJECT_KEY_BYTES], con
     memcpy(image->text, text, text_bytes);
     image->text[text_bytes] = 0;
   }
+  image->is_apart = is_apart(image);
   image->subject = inject_subjects_create(image->kernels);
-  if (!done || !image->subject || (text && !image->text)) {
+  image->apart = inject_aparts_create(image);
+  if (!done || !image->subject || !image->apart || (text && !image->text)) {
     inject_image_free(image);
     return NULL;
   }
@@ -87,6 +100,7 @@ void inject_image_free(inject_image *image) {
   free(image->text);
   free(image->kernel);
   free(image->subject);
+  free(image->apart);
   free(image);
 }
 
@@ -183,7 +197,7 @@ static void write_header(const unsigned char key[INJECT_KEY_BYTES], size_t lines
   print_hex(key, hex);
   if (text)
     snprintf(size, sizeof size, "%zu", text_bytes);
-  snprintf(header, MOST_HEADER_BYTES, "bankfold image 4\n%s %zu %s\n", hex, lines_bytes, size);
+  snprintf(header, MOST_HEADER_BYTES, "bankfold image 5\n%s %zu %s\n", hex, lines_bytes, size);
 }
 
 /* The image that the first size bytes of content describe; NULL: none. */
@@ -191,7 +205,7 @@ static inject_image *parse(const bf_text *content, size_t size,
                            const unsigned char key[INJECT_KEY_BYTES]) {
   char hex[HEX_BYTES], header[MOST_HEADER_BYTES];
   print_hex(key, hex);
-  int start = snprintf(header, sizeof header, "bankfold image 4\n%s ", hex);
+  int start = snprintf(header, sizeof header, "bankfold image 5\n%s ", hex);
   if (size < (size_t)start || memcmp(content->data, header, (size_t)start) != 0)
     return NULL;
   const char *at = content->data + start;

@@ -62,6 +62,7 @@ typedef struct inject_subject {
   atomic_uint decisions;
   atomic_uint state; /* counts settings that the program has changed: */
   atomic_int setting[INJECT_SETTINGS];
+  atomic_uint is_set; /* a bit for each */
   atomic_bool is_out; /* the second version is not used any more */
 } inject_subject;
 
@@ -205,6 +206,51 @@ static bool expects_gain(const inject_pair *pair, const inject_launch *launch, c
   return is_worth;
 }
 
+/* ---- Second versions that are loaded apart ---- */
+
+/* Whether the second version, of which nothing is known but its PTX, may be worth it in a launch:
+ * it is compiled then. Else the decision says why not. */
+static bool is_wanted(const inject_pair *pair, const inject_launch *launch, const version *own,
+                      inject_decision *to) {
+  const inject_settings *settings = inject_settings_get();
+  bool may_gain = true;
+  bool is_expected = expects_gain(pair, launch, own, own, to, &may_gain);
+  return is_expected || (may_gain && settings && settings->recalls);
+}
+
+/* Sets for the second version what the program has set so far. */
+static void set_all(const inject_pair *pair) {
+  unsigned is_set = atomic_load(&pair->subject->is_set);
+  for (unsigned i = 0; i < INJECT_SETTINGS; i++)
+    if (is_set >> i & 1 &&
+        inject_set_beside(pair, i, atomic_load(&pair->subject->setting[i])) != CUDA_SUCCESS)
+      atomic_store(&pair->subject->is_out, true);
+}
+
+/* Looks up the second version of a pair, where it is compiled. */
+static bool complete(inject_pair *pair) {
+  void *beside = inject_apart_handle(pair);
+  if (!beside || !inject_handle_complete(pair, beside))
+    return false;
+  set_all(pair);
+  return true;
+}
+
+/* Whether the pair has its second version, which is compiled where the launch may be worth it. Else
+ * the decision says why not, and *is_late that it may have it later. */
+static bool has_second(inject_pair *pair, const inject_launch *launch, const version *own,
+                       inject_decision *to, bool *is_late) {
+  if (pair->beside)
+    return true;
+  if (inject_apart_look(pair) == INJECT_APART_IDLE && !is_wanted(pair, launch, own, to))
+    return false;
+  inject_apart_state state = inject_apart_get(pair);
+  *is_late = state == INJECT_APART_BUSY || state == INJECT_APART_IDLE;
+  if (*is_late)
+    return object(to, "its second version is being compiled");
+  return complete(pair) || object(to, "the driver refuses its second version");
+}
+
 /* ---- Lessons ---- */
 
 static inject_decision *learners; /* under the lock */
@@ -250,18 +296,22 @@ static bool suits_block(const inject_kernel *kernel, const inject_launch *launch
   return true;
 }
 
-/* Asks about both versions, and decides. */
-static bool decide(const inject_pair *pair, const inject_launch *launch, inject_decision *to) {
+/* Asks about both versions, and decides; *is_late: the answer holds for this launch only. */
+static bool decide(inject_pair *pair, const inject_launch *launch, inject_decision *to,
+                   bool *is_late) {
   uint64_t threads = inject_launch_threads(launch);
   version own, beside;
   if (atomic_load(&pair->subject->is_out))
     return object(to, "what the program has set for it could not be set for the second version");
   if (!suits_block(pair->kernel, launch, to))
     return false;
-  if (!ask(pair->own, pair->is_of_library, threads, launch->bytes, &own) ||
-      !ask(pair->beside, pair->is_of_library, threads, inject_round(pair->kernel, launch->bytes),
-           &beside))
+  if (!ask(pair->own, pair->is_of_library, threads, launch->bytes, &own))
     return object(to, "the driver does not say what it needs");
+  if (!has_second(pair, launch, &own, to, is_late))
+    return false;
+  if (!ask(pair->beside, pair->is_of_library, threads, inject_round(pair->kernel, launch->bytes),
+           &beside))
+    return object(to, "the driver does not say what its second version needs");
   to->most_blocks = (uint64_t)beside.blocks * count_multiprocessors();
   to->fits_as_many = beside.blocks >= own.blocks;
   if (!can_launch(&beside, threads, to))
@@ -341,9 +391,10 @@ static inject_decision *keep(inject_subject *subject, inject_decision *made) {
   return known ? known : made;
 }
 
-/* Decides about launches of that size for the first time; NULL: there are too many, or no memory.
- */
-static inject_decision *make(const inject_pair *pair, const inject_launch *launch, const size *of) {
+/* Decides about launches of that size for the first time; NULL: there are too many, no memory, or
+ * nothing to decide about yet. */
+static inject_decision *make(inject_pair *pair, const inject_launch *launch, const size *of) {
+  bool is_late = false;
   inject_decision *made = NULL;
   if (atomic_load(&pair->subject->decisions) < MOST_DECISIONS)
     made = calloc(1, sizeof *made);
@@ -354,9 +405,13 @@ static inject_decision *make(const inject_pair *pair, const inject_launch *launc
    * are captured. */
   int mode = CU_STREAM_CAPTURE_MODE_RELAXED;
   bool is_relaxed = driver.exchange_mode && driver.exchange_mode(&mode) == CUDA_SUCCESS;
-  bool is_beside = decide(pair, launch, made);
+  bool is_beside = decide(pair, launch, made, &is_late);
   if (is_relaxed)
     driver.exchange_mode(&mode);
+  if (is_late) {
+    free(made);
+    return NULL;
+  }
   if (made->lesson && made->lesson->verdict != INJECT_UNDECIDED) {
     is_beside = made->lesson->verdict == INJECT_BESIDE;
     object(made, "it is faster, as was learnt before");
@@ -480,12 +535,18 @@ static bool take_turn(inject_launch *launch, inject_decision *decision, bool is_
 
 void inject_choose(inject_pair *pair, inject_launch *launch) {
   pthread_once(&once, find_driver);
+  bool is_there = __atomic_load_n(&pair->beside, __ATOMIC_ACQUIRE);
+  if (!is_there && inject_apart_look(pair) == INJECT_APART_BUSY)
+    return;
   size of = size_of(pair, launch);
   inject_decision *found = find(pair->subject, &of);
   if (!found)
     found = make(pair, launch, &of);
   launch->decision = found;
   bool is_beside = found && atomic_load_explicit(&found->is_beside, memory_order_relaxed);
+  /* Another handle of the same kernel may have been decided about. */
+  if (is_beside && !__atomic_load_n(&pair->beside, __ATOMIC_ACQUIRE) && !complete(pair))
+    return;
   if (found && found->lesson && !launch->is_node)
     is_beside = take_turn(launch, found, is_beside);
   /* A program reads the size of a node's dynamic memory, and may give it back. */
@@ -512,6 +573,10 @@ void inject_choice_changed(const inject_pair *pair, unsigned setting, int value,
   inject_subject *subject = pair->subject;
   bool is_new =
       setting >= INJECT_SETTINGS || atomic_exchange(&subject->setting[setting], value) != value;
+  if (setting < INJECT_SETTINGS)
+    atomic_fetch_or(&subject->is_set, 1u << setting);
+  else if (!pair->beside)
+    atomic_store(&subject->is_out, true); /* it could not be set later */
   if (result != CUDA_SUCCESS)
     is_new |= !atomic_exchange(&subject->is_out, true);
   if (is_new)

@@ -35,6 +35,8 @@ int inject_remember(int result, void *handle, const inject_image *image) {
 
 int inject_remember_plain(int result, void *const *handle, const inject_image *image) {
   static const inject_image refused = {.reason = "the driver refuses the rewritten PTX"};
+  if (image && image->is_apart)
+    return inject_remember(result, result == CUDA_SUCCESS ? *handle : NULL, image);
   const inject_image *why = inject_is_new(image) ? &refused : image;
   return inject_remember(result, result == CUDA_SUCCESS ? *handle : NULL,
                          inject_takes_times ? why : NULL);
@@ -104,9 +106,6 @@ API(cuModuleUnload, void *module) {
   return REAL(cuModuleUnload, module);
 }
 
-API(cuLibraryLoadData, void **library, const void *code, int *options, void **values,
-    unsigned count, int *library_options, void **library_values, unsigned library_count);
-
 /* Gives the driver the image as a library; whether it takes it. */
 static bool load_library(const inject_image *image, void **library, int *options, void **values,
                          unsigned count, int *library_options, void **library_values,
@@ -167,18 +166,20 @@ static const inject_image *image_of(source from, const char *name) {
   return image || !name ? image : inject_linked_image(name);
 }
 
-/* `made` is the kernel of that name (NULL: not known). Its second version is looked up beside it.
- */
+/* `made` is the kernel of that name (NULL: not known). Its second version is looked up beside it,
+ * or comes later where it is loaded apart. */
 static int inherit(int result, void *made, source from, const char *name) {
   if (result != CUDA_SUCCESS)
     return result;
   const inject_image *image = image_of(from, name);
   const inject_kernel *kernel = image && name ? inject_image_kernel(image, name) : NULL;
   inject_pair pair = {.image = image, .kernel = kernel, .own = made};
-  bool done;
+  bool done, has_second = kernel && kernel->beside;
   if (inject_takes_times)
     inject_times_name(made, name);
-  if (kernel && kernel->beside && get_kernel(from, kernel->beside, &pair.beside) == CUDA_SUCCESS) {
+  if (has_second && !image->is_apart)
+    has_second = get_kernel(from, kernel->beside, &pair.beside) == CUDA_SUCCESS;
+  if (has_second) {
     pair.is_of_library = from.is_library;
     pair.subject = inject_image_subject(image, kernel);
     done = inject_handle_set_pair(&pair);
@@ -230,8 +231,10 @@ API(cuKernelGetFunction, void **function, void *kernel) {
   if (result != CUDA_SUCCESS || *function == kernel)
     return result;
   inject_pair made = pair ? *pair : (inject_pair){0};
+  made.beside = NULL;
   if (!pair || pair->own != kernel ||
-      REAL(cuKernelGetFunction, &made.beside, pair->beside) != CUDA_SUCCESS)
+      (!pair->image->is_apart &&
+       REAL(cuKernelGetFunction, &made.beside, pair->beside) != CUDA_SUCCESS))
     return copy_handle(result, *function, kernel);
   made.own = *function;
   made.is_of_library = false;
@@ -251,7 +254,7 @@ API(cuFuncGetModule, void **module, void *function) {
 /* Takes second versions away from a number of kernels. */
 static int count_own(int result, unsigned *count, const void *from) {
   const inject_image *image = result == CUDA_SUCCESS ? inject_handle_image(from) : NULL;
-  for (unsigned i = 0; image && image->text && i < image->kernels; i++)
+  for (unsigned i = 0; inject_is_new(image) && i < image->kernels; i++)
     *count -= image->kernel[i].beside && *count;
   return result;
 }
@@ -311,12 +314,6 @@ API(cuLibraryEnumerateKernels, void **kernels, unsigned count, void *library) {
 
 /* ---- What is set for kernels ---- */
 
-/* The pair of a kernel for which something was set; NULL: there is nothing to do. */
-static const inject_pair *pair_to_set(int result, const void *handle) {
-  const inject_pair *pair = result == CUDA_SUCCESS ? inject_handle_pair(handle) : NULL;
-  return pair && pair->own == handle ? pair : NULL;
-}
-
 /* Whether the second version may be given the value of the first, where the driver does not take
  * its own: with longer rows of dynamic shared memory it has room then for smaller launches. */
 static bool may_take_same(const inject_pair *pair, int answer) {
@@ -330,67 +327,72 @@ static int value_of(const inject_pair *pair, int attribute, int value) {
   return (int)inject_round(pair->kernel, (unsigned)value);
 }
 
-API(cuFuncSetAttribute, void *function, int attribute, int value) {
-  int result = REAL(cuFuncSetAttribute, function, attribute, value);
-  const inject_pair *pair = pair_to_set(result, function);
-  if (pair) {
-    int answer =
-        REAL(cuFuncSetAttribute, pair->beside, attribute, value_of(pair, attribute, value));
-    if (may_take_same(pair, answer))
-      answer = REAL(cuFuncSetAttribute, pair->beside, attribute, value);
-    inject_choice_changed(pair, (unsigned)attribute, value, answer);
-  }
+/* Sets an attribute of the second version on a device; -1: it is asked for as a function. */
+static int set_attribute(const inject_pair *pair, int attribute, int value, int device) {
+  return device >= 0 ? REAL(cuKernelSetAttribute, attribute, value, pair->beside, device)
+                     : REAL(cuFuncSetAttribute, pair->beside, attribute, value);
+}
+
+/* Sets something for the second version on a device, or -1. */
+static int set_on_device(const inject_pair *pair, unsigned setting, int value, int device) {
+  if (setting == INJECT_SHARED_SIZE)
+    return REAL(cuFuncSetSharedSize, pair->beside, inject_round(pair->kernel, (unsigned)value));
+  if (setting == INJECT_SHARED_CONFIG)
+    return REAL(cuFuncSetSharedMemConfig, pair->beside, value);
+  if (setting == INJECT_CACHE_CONFIG)
+    return device >= 0 ? REAL(cuKernelSetCacheConfig, pair->beside, value, device)
+                       : REAL(cuFuncSetCacheConfig, pair->beside, value);
+  int answer = set_attribute(pair, (int)setting, value_of(pair, (int)setting, value), device);
+  return may_take_same(pair, answer) ? set_attribute(pair, (int)setting, value, device) : answer;
+}
+
+int inject_set_beside(const inject_pair *pair, unsigned setting, int value) {
+  int (*get_device)(int *) = inject_driver("cuCtxGetDevice");
+  int device = 0;
+  if (!get_device || get_device(&device) != CUDA_SUCCESS)
+    return CUDA_ERROR_NOT_INITIALIZED;
+  return set_on_device(pair, setting, value, pair->is_of_library ? device : -1);
+}
+
+/* The program has set something for a kernel, with that result: so it is for the second version,
+ * now or when it is loaded. Returns the result. */
+static int set_both(int result, void *handle, unsigned setting, int value, int device) {
+  const inject_pair *pair = result == CUDA_SUCCESS ? inject_handle_pair(handle) : NULL;
+  if (pair && pair->own == handle)
+    inject_choice_changed(pair, setting, value,
+                          pair->beside ? set_on_device(pair, setting, value, device)
+                                       : CUDA_SUCCESS);
   return result;
+}
+
+API(cuFuncSetAttribute, void *function, int attribute, int value) {
+  return set_both(REAL(cuFuncSetAttribute, function, attribute, value), function,
+                  (unsigned)attribute, value, -1);
 }
 
 API(cuKernelSetAttribute, int attribute, int value, void *kernel, int device) {
-  int result = REAL(cuKernelSetAttribute, attribute, value, kernel, device);
-  const inject_pair *pair = pair_to_set(result, kernel);
-  if (pair) {
-    int answer = REAL(cuKernelSetAttribute, attribute, value_of(pair, attribute, value),
-                      pair->beside, device);
-    if (may_take_same(pair, answer))
-      answer = REAL(cuKernelSetAttribute, attribute, value, pair->beside, device);
-    inject_choice_changed(pair, (unsigned)attribute, value, answer);
-  }
-  return result;
+  return set_both(REAL(cuKernelSetAttribute, attribute, value, kernel, device), kernel,
+                  (unsigned)attribute, value, device);
 }
 
 API(cuFuncSetSharedSize, void *function, unsigned bytes) {
-  int result = REAL(cuFuncSetSharedSize, function, bytes);
-  const inject_pair *pair = pair_to_set(result, function);
-  if (pair)
-    inject_choice_changed(
-        pair, INJECT_SHARED_SIZE, (int)bytes,
-        REAL(cuFuncSetSharedSize, pair->beside, inject_round(pair->kernel, bytes)));
-  return result;
+  return set_both(REAL(cuFuncSetSharedSize, function, bytes), function, INJECT_SHARED_SIZE,
+                  (int)bytes, -1);
 }
 
 API(cuFuncSetCacheConfig, void *function, int config) {
-  int result = REAL(cuFuncSetCacheConfig, function, config);
-  const inject_pair *pair = pair_to_set(result, function);
-  if (pair)
-    inject_choice_changed(pair, INJECT_CACHE_CONFIG, config,
-                          REAL(cuFuncSetCacheConfig, pair->beside, config));
-  return result;
+  return set_both(REAL(cuFuncSetCacheConfig, function, config), function, INJECT_CACHE_CONFIG,
+                  config, -1);
 }
 
 API(cuFuncSetSharedMemConfig, void *function, int config) {
-  int result = REAL(cuFuncSetSharedMemConfig, function, config);
-  const inject_pair *pair = pair_to_set(result, function);
-  if (pair)
-    inject_choice_changed(pair, INJECT_SHARED_CONFIG, config,
-                          REAL(cuFuncSetSharedMemConfig, pair->beside, config));
-  return result;
+  return set_both(REAL(cuFuncSetSharedMemConfig, function, config), function, INJECT_SHARED_CONFIG,
+                  config, -1);
 }
 
 API(cuKernelSetCacheConfig, void *kernel, int config, int device) {
-  int result = REAL(cuKernelSetCacheConfig, kernel, config, device);
-  const inject_pair *pair = pair_to_set(result, kernel);
-  if (pair)
-    inject_choice_changed(pair, INJECT_CACHE_CONFIG, config,
-                          REAL(cuKernelSetCacheConfig, pair->beside, config, device));
-  return result;
+  return set_both(REAL(cuKernelSetCacheConfig, kernel, config, device), kernel, INJECT_CACHE_CONFIG,
+                  config, device);
 }
 
 /* ---- How functions are found ---- */

@@ -26,7 +26,9 @@ void *inject_real(inject_slot at);
                             : CUDA_ERROR_NOT_INITIALIZED)
 
 /* Whether the driver is to be given the image in place of the program's. */
-static inline bool inject_is_new(const inject_image *image) { return image && image->text; }
+static inline bool inject_is_new(const inject_image *image) {
+  return image && image->text && !image->is_apart;
+}
 /* A loaded module or library comes from a new image. */
 int inject_remember(int result, void *handle, const inject_image *image);
 /* *handle comes from what the program gave, which stands for the image, or for none that is known.
@@ -42,6 +44,9 @@ int cuGetProcAddress(const char *name, void **function, int version, uint64_t fl
 int cuGetProcAddress_v2(const char *name, void **function, int version, uint64_t flags,
                         int *status);
 int cuModuleLoadData(void **module, const void *code);
+int cuLibraryLoadData(void **library, const void *code, int *options, void **values, unsigned count,
+                      int *library_options, void **library_values, unsigned library_count);
+int cuKernelGetFunction(void **function, void *kernel);
 
 /* export_table.c */
 int cuGetExportTable(const void **table, const void *identifier);
@@ -56,6 +61,14 @@ int cuLinkAddFile(void *state, int type, const char *path, unsigned count, int *
 int cuLinkAddFile_v2(void *state, int type, const char *path, unsigned count, int *options,
                      void **values);
 
+/* driver.c, of what sets something for second versions */
+int cuFuncSetAttribute(void *function, int attribute, int value);
+int cuKernelSetAttribute(int attribute, int value, void *kernel, int device);
+int cuFuncSetSharedSize(void *function, unsigned bytes);
+int cuFuncSetCacheConfig(void *function, int config);
+int cuFuncSetSharedMemConfig(void *function, int config);
+int cuKernelSetCacheConfig(void *kernel, int config, int device);
+
 /* driver.c, of what get_kernel and list_all call before they are defined */
 int cuModuleGetFunction(void **function, void *module, const char *name);
 int cuLibraryGetKernel(void **kernel, void *library, const char *name);
@@ -63,6 +76,11 @@ int cuModuleGetFunctionCount(unsigned *count, void *module);
 int cuLibraryGetKernelCount(unsigned *count, void *library);
 int cuModuleEnumerateFunctions(void **functions, unsigned count, void *module);
 int cuLibraryEnumerateKernels(void **kernels, unsigned count, void *library);
+
+/* apart.c */
+int cuCtxDestroy_v2(void *context);
+int cuDevicePrimaryCtxReset_v2(int device);
+int cuDevicePrimaryCtxRelease_v2(int device);
 
 /* launch.c */
 #define INJECT_SIZES unsigned, unsigned, unsigned, unsigned, unsigned, unsigned

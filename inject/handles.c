@@ -88,14 +88,29 @@ inject_pair *inject_handle_pair(const void *handle) {
 bool inject_handle_set_pair(const inject_pair *pair) {
   kept_pair *made = NULL;
   inject_lock();
-  const inject_pair *known = inject_handle_pair(pair->own);
-  bool done = known && known->own == pair->own && known->beside == pair->beside &&
-              known->kernel == pair->kernel;
+  inject_pair *known = inject_handle_pair(pair->own);
+  bool done = known && known->own == pair->own && known->kernel == pair->kernel &&
+              known->is_of_library == pair->is_of_library;
+  /* Where it is loaded apart, the handle may be that of another context by now. */
+  if (done && !pair->beside)
+    __atomic_store_n(&known->beside, NULL, __ATOMIC_RELEASE);
+  else if (done)
+    done = known->beside == pair->beside;
   if (!done && (made = malloc(sizeof *made))) {
     *made = (kept_pair){pairs, *pair};
     pairs = made;
-    done = set(pair->own, pair->image, &made->pair) && set(pair->beside, pair->image, &made->pair);
+    done = set(pair->own, pair->image, &made->pair) &&
+           (!pair->beside || set(pair->beside, pair->image, &made->pair));
   }
+  inject_unlock();
+  return done;
+}
+
+bool inject_handle_complete(inject_pair *pair, void *beside) {
+  inject_lock();
+  bool done = set(beside, pair->image, pair);
+  if (done)
+    __atomic_store_n(&pair->beside, beside, __ATOMIC_RELEASE);
   inject_unlock();
   return done;
 }

@@ -1,8 +1,9 @@
 /* inject: a library for LD_PRELOAD that stands between a program and the CUDA driver. Where the
- * program loads device code that holds PTX, the driver is given that PTX in place of the whole
- * image, with a second version of kernels beside them, whose accesses to shared memory are hashed
- * (rewrite/rewrite.h); where that is impossible for any reason, it is given what the program gave.
- * Each launch gets one of both. docs/inject.md has the whole story.
+ * program loads device code that holds PTX, kernels get a second version, whose accesses to shared
+ * memory are hashed (rewrite/rewrite.h). Second versions that share no variables with the program
+ * are loaded apart from its code, which stays what it is; where one shares some, the driver is
+ * given PTX with both versions in place of the whole image. Where that is impossible for any
+ * reason, nothing is done. Each launch gets one of both. docs/inject.md has the whole story.
  *
  *   dlsym.c    catches the ways in which programs find the driver's functions
  *   driver.c   the functions that are put in their place, with
@@ -13,6 +14,7 @@
  *   limits.c   limits its registers to those that the program's machine code has
  *   cache.c    keeps rewritten PTX on disk, and
  *   build.c    says by which build it was made
+ *   apart.c    has the driver compile second versions that are loaded apart
  *   handles.c  remembers which kernels were rewritten, and what stands beside them
  *   foresee.c  predicts what the second version of a kernel is worth to a launch
  *   choose.c   decides which of both versions a launch gets; where it is to learn that,
@@ -69,6 +71,7 @@ typedef struct inject_kernel {
   const char *beside; /* the name of its second version; NULL: it has none */
   const char *hash;   /* of that one */
   const char *reason; /* why it has none, or NULL */
+  bool is_alone;      /* the second version shares no variables with the program */
   bool rounds; /* the second version is launched with whole rows of dynamic memory, as memcheck
                   wants */
   uint64_t row_bytes, unused_bytes; /* and with so many bytes more for every row of it; 0: none */
@@ -133,11 +136,13 @@ uint64_t inject_image_bytes(const void *image, uint64_t most, const void **bytes
 typedef struct inject_image {
   struct inject_image *next;
   unsigned char key[INJECT_KEY_BYTES];
-  char *text;         /* PTX; NULL: the image is left alone */
+  char *text;         /* PTX with both versions; NULL: the image is left alone */
+  bool is_apart;      /* second versions are loaded apart from it */
   const char *reason; /* why all of it is; NULL: kernels say why */
   unsigned kernels;
   inject_kernel *kernel;          /* all in one allocation */
   struct inject_subject *subject; /* per kernel: what is known of its launches (choose.c) */
+  struct inject_apart *apart;     /* per kernel: its second version, where loaded apart (apart.c) */
 } inject_image;
 
 /* The replacement of an image in memory, or of a file; NULL: none. Where times are taken, also what
@@ -188,7 +193,7 @@ typedef struct inject_pair {
   const inject_image *image;
   const inject_kernel *kernel;
   struct inject_subject *subject;
-  void *own, *beside; /* handles of the driver */
+  void *own, *beside; /* handles of the driver; beside NULL: it is not loaded yet */
   bool is_of_library; /* they are kernels of a library, not functions of a module */
 } inject_pair;
 
@@ -199,8 +204,30 @@ bool inject_handle_set(const void *handle, const inject_image *image);
 const inject_image *inject_handle_image(const void *handle);
 /* Remembers both handles of a pair. False: no memory. */
 bool inject_handle_set_pair(const inject_pair *pair);
+/* The second handle of a pair, which is loaded apart, is known now. False: no memory. */
+bool inject_handle_complete(inject_pair *pair, void *beside);
 /* The pair that a handle is one of; NULL: none. */
 inject_pair *inject_handle_pair(const void *handle);
+
+/* ---- Second versions that are loaded apart ---- */
+
+typedef enum inject_apart_state {
+  INJECT_APART_IDLE, /* nobody has asked for it */
+  INJECT_APART_BUSY, /* it is being compiled */
+  INJECT_APART_READY,
+  INJECT_APART_REFUSED,
+} inject_apart_state;
+
+/* The states of the kernels of an image; NULL: no memory. */
+struct inject_apart *inject_aparts_create(const inject_image *image);
+/* How far the second version of a pair is. */
+inject_apart_state inject_apart_look(const inject_pair *pair);
+/* Has it compiled where it is not there; may wait for it. */
+inject_apart_state inject_apart_get(const inject_pair *pair);
+/* The handle of one that is ready, of the kind that the pair has; NULL: it has none. */
+void *inject_apart_handle(const inject_pair *pair);
+/* Waits for all that is being compiled. */
+void inject_apart_wait(void);
 
 /* ---- Launches ---- */
 
@@ -265,6 +292,9 @@ enum {
  * value is another than before, launches are decided about anew; where it was not taken, the second
  * version is used no more. */
 void inject_choice_changed(const inject_pair *pair, unsigned setting, int value, int result);
+/* Sets for the second version of a pair what the program has set for a kernel; the driver's answer.
+ */
+int inject_set_beside(const inject_pair *pair, unsigned setting, int value);
 /* Why the launch did not get the second version; NULL: nothing says so. */
 const char *inject_choice_reason(const inject_launch *launch);
 /* The states of a list of kernels; NULL: no memory. */

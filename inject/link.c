@@ -14,6 +14,14 @@ static bool can_hold_ptx(int type) {
 /* Bytes of PTX for the linker, which wants its NUL too. */
 static size_t text_size(const inject_image *image) { return strlen(image->text) + 1; }
 
+/* An input as the program gave it was given to the linker: second versions of its kernels may be
+ * loaded apart. Returns the result. */
+static int keep_linked(int result, const inject_image *image) {
+  if (result == CUDA_SUCCESS && image && image->is_apart)
+    inject_linked_add(image);
+  return result;
+}
+
 #define LINK_ADD_DATA(call)                                                                        \
   API(call, void *state, int type, void *data, size_t size, const char *name, unsigned count,      \
       int *options, void **values) {                                                               \
@@ -24,7 +32,7 @@ static size_t text_size(const inject_image *image) { return strlen(image->text) 
       inject_linked_add(image);                                                                    \
       return CUDA_SUCCESS;                                                                         \
     }                                                                                              \
-    return REAL(call, state, type, data, size, name, count, options, values);                      \
+    return keep_linked(REAL(call, state, type, data, size, name, count, options, values), image);  \
   }
 LINK_ADD_DATA(cuLinkAddData)
 LINK_ADD_DATA(cuLinkAddData_v2)
@@ -39,7 +47,7 @@ LINK_ADD_DATA(cuLinkAddData_v2)
       inject_linked_add(image);                                                                    \
       return CUDA_SUCCESS;                                                                         \
     }                                                                                              \
-    return REAL(call, state, type, path, count, options, values);                                  \
+    return keep_linked(REAL(call, state, type, path, count, options, values), image);              \
   }
 LINK_ADD_FILE(cuLinkAddFile, cuLinkAddData)
 LINK_ADD_FILE(cuLinkAddFile_v2, cuLinkAddData_v2)

@@ -82,7 +82,7 @@ static void compute_key(const inject_settings *settings, const inject_source *so
   const bf_image *image = source->image;
   char header[256];
   inject_digest digest;
-  snprintf(header, sizeof header, "bankfold %s inject 4\n%zu %d %llu %llu\n", bf_version(),
+  snprintf(header, sizeof header, "bankfold %s inject 5\n%zu %d %llu %llu\n", bf_version(),
            settings->text.size, (int)image->packing, (unsigned long long)image->stored_bytes,
            (unsigned long long)image->bytes);
   inject_digest_start(&digest);
@@ -322,7 +322,7 @@ const inject_kernel *inject_image_kernel(const inject_image *image, const char *
 }
 
 bool inject_image_is_beside(const inject_image *image, const char *name) {
-  for (unsigned i = 0; image->text && i < image->kernels; i++)
+  for (unsigned i = 0; image->text && !image->is_apart && i < image->kernels; i++)
     if (image->kernel[i].beside && strcmp(image->kernel[i].beside, name) == 0)
       return true;
   return false;

@@ -2,13 +2,21 @@
  * whose sizes of dynamic shared memory are rounded, and raised for longer rows, at launch. */
 #include "inject.h"
 
+#include "ptx/extract.h"
 #include "rewrite/listed.h"
 #include "tune/predict.h"
 
 #include <string.h>
 
+/* Whether the second version of a kernel shares no variables with the rest of the module. */
+static bool is_alone(const bf_ptx_module *module, const bf_rewrite_kernel *kernel) {
+  bool is_alone = false;
+  return bf_ptx_extract(module, kernel->beside, NULL, &is_alone, NULL) == BF_OK && is_alone;
+}
+
 /* Adds what is to be known about one kernel: nothing where it has no hash. */
-static void describe(const bf_rewrite_kernel *kernel, inject_rewritten *rewritten) {
+static void describe(const bf_ptx_module *module, const bf_rewrite_kernel *kernel,
+                     inject_rewritten *rewritten) {
   bf_text reason = {0};
   rewritten->hashed += kernel->is_rewritten;
   if (!kernel->is_rewritten)
@@ -17,6 +25,7 @@ static void describe(const bf_rewrite_kernel *kernel, inject_rewritten *rewritte
     inject_add_kernel(&(inject_kernel){.name = kernel->name,
                                        .beside = kernel->beside,
                                        .hash = kernel->hash,
+                                       .is_alone = is_alone(module, kernel),
                                        .rounds = kernel->has_dynamic_shared,
                                        .row_bytes = kernel->dynamic_row_bytes,
                                        .unused_bytes = kernel->dynamic_unused_bytes,
@@ -92,7 +101,7 @@ static void add_reasons(const bf_plans *plans, bf_rewrite_result *result) {
 static int take(const bf_rewrite_result *result, inject_rewritten *rewritten,
                 bf_diagnostic *diagnostic) {
   for (unsigned i = 0; i < result->kernels; i++)
-    describe(&result->kernel[i], rewritten);
+    describe(result->module, &result->kernel[i], rewritten);
   rewritten->kernels = result->kernels;
   rewritten->is_changed = result->is_changed;
   if (result->is_changed)

@@ -173,7 +173,7 @@ typedef struct rt_context {
   struct rt_order *order; /* of launches (order.h); NULL: races are not looked for */
   uint64_t graphs_made, captures_made;
   uint64_t objects_made;
-  rt_object *default_pool;
+  rt_object *default_pool, *current_pool; /* NULL: not asked for yet; the default one */
   size_t limit[8];
   int cache_config;
   unsigned device_flags;

@@ -51,7 +51,9 @@ static int check_needs(const rt_context *context, const rt_function *function, r
 static const char *cluster_mistake(const rt_function *function, rt_dim3 grid, rt_dim3 size) {
   const uint32_t *exact = bf_emu_kernel_needs(function->kernel)->exact_cluster;
   uint64_t blocks = volume(size);
-  if (!blocks || grid.x % size.x || grid.y % size.y || grid.z % size.z)
+  if (!blocks)
+    return "a cluster of no blocks";
+  if (grid.x % size.x || grid.y % size.y || grid.z % size.z)
     return "the grid is no multiple of the cluster";
   if (exact[0] && (size.x != exact[0] || size.y != exact[1] || size.z != exact[2]))
     return "the kernel was compiled for clusters of another size";

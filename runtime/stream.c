@@ -49,7 +49,7 @@ void rt_destroy_objects(rt_context *context) {
     free(object->clock);
     free(object);
   }
-  context->default_pool = NULL;
+  context->default_pool = context->current_pool = NULL;
 }
 
 /* ---- Streams ---- */
@@ -311,6 +311,8 @@ API(cudaMemPoolDestroy, void *pool) {
   RT_ENTER_DEVICE(context);
   if (pool && pool == context->default_pool)
     return rt_leave(context, cudaErrorInvalidValue);
+  if (pool == context->current_pool) /* and the default one takes its place */
+    context->current_pool = NULL;
   return rt_leave(context, destroy(context, pool, RT_POOL));
 }
 
@@ -328,12 +330,20 @@ API(cudaDeviceGetDefaultMemPool, void **pool, int device) {
 }
 
 API(cudaDeviceGetMemPool, void **pool, int device) {
-  return cudaDeviceGetDefaultMemPool(pool, device);
+  int error = cudaDeviceGetDefaultMemPool(pool, device);
+  if (error != cudaSuccess)
+    return error;
+  RT_ENTER_DEVICE(context);
+  if (context->current_pool)
+    *pool = context->current_pool;
+  return rt_leave(context, cudaSuccess);
 }
 
 API(cudaDeviceSetMemPool, int device, void *pool) {
   RT_ENTER_DEVICE(context);
-  bool known = find(context, pool, RT_POOL) != NULL;
+  rt_object *known = find(context, pool, RT_POOL);
+  if (device == 0 && known)
+    context->current_pool = known;
   return rt_leave(context, device != 0 ? cudaErrorInvalidDevice
                            : known     ? cudaSuccess
                                        : cudaErrorInvalidValue);
@@ -349,7 +359,8 @@ API(cudaMemGetDefaultMemPool, void **pool, const rt_location *location, int type
 }
 
 API(cudaMemGetMemPool, void **pool, const rt_location *location, int type) {
-  return cudaMemGetDefaultMemPool(pool, location, type);
+  int error = cudaMemGetDefaultMemPool(pool, location, type);
+  return error == cudaSuccess ? cudaDeviceGetMemPool(pool, location->number) : error;
 }
 
 API(cudaMemSetMemPool, const rt_location *location, int type, void *pool) {

@@ -14,6 +14,7 @@
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
 #include <cuda_fp8.h>
+#include <deque>
 #include <string>
 #include <vector>
 
@@ -58,21 +59,31 @@ static CUdeviceptr matrix(const std::string &type, size_t count, uint64_t seed, 
   return to_device(bytes);
 }
 
-/* A descriptor as Triton passes it: the map, sizes and strides. Returns its bytes. */
-static size_t put_descriptor(uint8_t *to, CUdeviceptr at, const std::string &type, unsigned rows, unsigned columns,
-                             const unsigned *box) {
-  CUtensorMap map;
+/* The parameters of a launch, one after the other. Each is passed by its own address: where ptxas puts a tensor map among
+ * them - at a multiple of 64 bytes of the constant bank, in which they begin at 0x210 - a packed buffer would have to know. */
+struct parameters {
+  std::deque<CUtensorMap> map;
+  std::deque<uint64_t> word;
+  std::vector<void *> at;
+
+  void add(uint64_t value) {
+    word.push_back(value);
+    at.push_back(&word.back());
+  }
+};
+
+/* A descriptor as Triton passes it: the map, sizes and strides. */
+static void add_descriptor(parameters &to, CUdeviceptr at, const std::string &type, unsigned rows, unsigned columns,
+                           const unsigned *box) {
   cuuint64_t size[] = {columns, rows}, stride[] = {(cuuint64_t)columns * bytes_of(type)};
   cuuint32_t boxes[] = {box[1], box[0]}, step[] = {1, 1};
-  OK(cuTensorMapEncodeTiled(&map, type == "f16" ? CU_TENSOR_MAP_DATA_TYPE_FLOAT16 : CU_TENSOR_MAP_DATA_TYPE_UINT8, 2, (void *)at,
-                            size, stride, boxes, step, CU_TENSOR_MAP_INTERLEAVE_NONE, CU_TENSOR_MAP_SWIZZLE_128B,
+  to.map.emplace_back();
+  OK(cuTensorMapEncodeTiled(&to.map.back(), type == "f16" ? CU_TENSOR_MAP_DATA_TYPE_FLOAT16 : CU_TENSOR_MAP_DATA_TYPE_UINT8, 2,
+                            (void *)at, size, stride, boxes, step, CU_TENSOR_MAP_INTERLEAVE_NONE, CU_TENSOR_MAP_SWIZZLE_128B,
                             CU_TENSOR_MAP_L2_PROMOTION_L2_128B, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE));
-  uint32_t sizes[] = {rows, columns};
-  uint64_t strides[] = {columns, 1};
-  memcpy(to, &map, sizeof map);
-  memcpy(to + 128, sizes, sizeof sizes);
-  memcpy(to + 136, strides, sizeof strides);
-  return 192; /* the next begins at a multiple of 64 */
+  to.at.push_back(&to.map.back());
+  for (uint64_t number : {(uint64_t)rows, (uint64_t)columns, (uint64_t)columns, (uint64_t)1})
+    to.add(number);
 }
 
 struct job {
@@ -82,10 +93,11 @@ struct job {
   CUdeviceptr at[4], scratch;
 };
 
-static void launch(const job &own, uint8_t *parameters, size_t bytes) {
-  void *extra[] = {CU_LAUNCH_PARAM_BUFFER_POINTER, parameters, CU_LAUNCH_PARAM_BUFFER_SIZE, &bytes, CU_LAUNCH_PARAM_END};
+static void launch(const job &own, parameters &from) {
+  from.add(own.scratch);
+  from.add(0);
   OK(cuFuncSetAttribute(own.kernel, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, (int)own.shared_bytes));
-  OK(cuLaunchKernel(own.kernel, own.grid[0], own.grid[1], 1, own.threads, 1, 1, own.shared_bytes, NULL, NULL, extra));
+  OK(cuLaunchKernel(own.kernel, own.grid[0], own.grid[1], 1, own.threads, 1, 1, own.shared_bytes, NULL, from.at.data(), NULL));
   OK(cuCtxSynchronize());
 }
 
@@ -107,25 +119,22 @@ static int wrong_sums(const job &own) {
 }
 
 static int multiply(job &own) {
-  alignas(64) uint8_t parameters[1024] = {};
-  size_t bytes = 40;
+  parameters passed;
   own.at[0] = matrix(own.in, (size_t)own.m * own.k, 1, 1);
   own.at[1] = matrix(own.in, (size_t)own.n * own.k, 2, 1);
   own.at[2] = matrix(own.out, (size_t)own.m * own.n, 3, 1);
   if (own.kind == "descriptors") {
-    bytes = put_descriptor(parameters, own.at[0], own.in, own.m, own.k, own.box);
-    bytes += put_descriptor(parameters + bytes, own.at[1], own.in, own.n, own.k, own.box + 2);
-    bytes += put_descriptor(parameters + bytes, own.at[2], own.out, own.m, own.n, own.box + 4) + 152 - 192;
-    memcpy(parameters + bytes, &own.k, 4);
-    bytes += 8;
+    add_descriptor(passed, own.at[0], own.in, own.m, own.k, own.box);
+    add_descriptor(passed, own.at[1], own.in, own.n, own.k, own.box + 2);
+    add_descriptor(passed, own.at[2], own.out, own.m, own.n, own.box + 4);
   } else {
-    memcpy(parameters, own.at, 24);
-    memcpy(parameters + 24, &own.m, 4);
-    memcpy(parameters + 28, &own.n, 4);
-    memcpy(parameters + 32, &own.k, 4);
+    for (unsigned i = 0; i < 3; i++)
+      passed.add(own.at[i]);
+    passed.add(own.m);
+    passed.add(own.n);
   }
-  memcpy(parameters + bytes, &own.scratch, 8);
-  launch(own, parameters, bytes + 16);
+  passed.add(own.k);
+  launch(own, passed);
   return wrong_sums(own);
 }
 
@@ -150,23 +159,22 @@ static void expect_row(const job &own, unsigned head, unsigned row, double scale
 }
 
 static int attend(job &own) {
-  struct {
-    CUdeviceptr array[4];
-    uint32_t length;
-    float scale;
-    uint64_t scratch[2];
-  } parameters = {{0}, own.n, (float)(1.4426950408889634 / sqrt(own.k)), {own.scratch, 0}};
+  parameters passed;
+  CUdeviceptr array[4];
+  float scale = (float)(1.4426950408889634 / sqrt(own.k));
   size_t count = (size_t)own.m * own.n * own.k;
   for (int i = 0; i < 4; i++)
-    parameters.array[i] = matrix("f16", count, i + 1, 0.5f);
-  launch(own, (uint8_t *)&parameters, sizeof parameters);
+    passed.add(array[i] = matrix("f16", count, i + 1, 0.5f));
+  passed.add(own.n);
+  passed.at.push_back(&scale);
+  launch(own, passed);
   std::vector<__half> y(count);
-  OK(cuMemcpyDtoH(y.data(), parameters.array[3], count * 2));
+  OK(cuMemcpyDtoH(y.data(), array[3], count * 2));
   std::vector<double> expected;
   int wrong = 0;
   for (unsigned i = 0; i < 16; i++) {
     unsigned head = i % own.m, row = i * 2654435761u % own.n;
-    expect_row(own, head, row, parameters.scale, expected);
+    expect_row(own, head, row, scale, expected);
     for (unsigned j = 0; j < own.k; j++)
       wrong += fabs(expected[j] - (double)(float)y[((size_t)head * own.n + row) * own.k + j]) > 0.004;
   }

@@ -195,6 +195,7 @@ void bf_emu_block_begin(bf_emu_block *block, bf_emu_worker *worker, uint64_t ind
     bf_emu_late_begin(warp);
     warp->instructions = warp->lined_up = 0;
     warp->is_lining_up = false;
+    warp->look.at = NULL;
     for (bf_emu_frame *frame = warp->frames; frame; frame = frame->next)
       frame->is_free = true;
     warp->first_frame.reserved = 0;

@@ -35,6 +35,14 @@ bf_emu_block *bf_emu_cluster_find(bf_emu_warp *warp, uint64_t address, uint64_t 
   return block->has_ended ? NULL : block;
 }
 
+bool bf_emu_cluster_has_left(const bf_emu_warp *warp, uint64_t address) {
+  const bf_emu_cluster *cluster = warp->block->cluster;
+  if (address >= BF_EMU_SHARED_WINDOW)
+    address -= BF_EMU_SHARED_WINDOW;
+  uint64_t number = address >> BF_EMU_RANK_SHIFT;
+  return cluster && number && number <= cluster->count && cluster->block[number - 1]->has_ended;
+}
+
 uint8_t *bf_emu_cluster_reach(bf_emu_warp *warp, const bf_emu_op *op, unsigned lane,
                               uint64_t address, uint64_t bytes, unsigned align_bytes, bool is_write,
                               bf_emu_block **block, uint64_t *offset) {
@@ -50,6 +58,13 @@ uint8_t *bf_emu_cluster_reach(bf_emu_warp *warp, const bf_emu_op *op, unsigned l
     return (*block)->shared + *offset;
   bf_emu_fail_access(warp, op, BF_PTX_SPACE_SHARED, lane, address,
                      (unsigned)(bytes < UINT32_MAX ? bytes : UINT32_MAX), is_write, fault);
+  char reason[64] = "";
+  if (fault == BF_EMU_MISALIGNED)
+    snprintf(reason, sizeof reason, "it must be a multiple of %u", align_bytes);
+  else if (*block)
+    snprintf(reason, sizeof reason, "the block has %llu bytes",
+             (unsigned long long)(*block)->shared_bytes);
+  bf_emu_add_reason(warp, op, reason);
   return NULL;
 }
 
@@ -217,6 +232,20 @@ static unsigned count_waiting(const bf_emu_block *block, uint64_t address) {
   return count;
 }
 
+/* Says how many threads of a block wait for another mbarrier than that at address, if any do. */
+static void say_others(const bf_emu_block *block, uint64_t address, char *text, size_t room) {
+  for (unsigned w = 0; w < block->warps; w++)
+    for (unsigned i = 0; i < block->warp[w].paths; i++) {
+      const bf_emu_path *path = &block->warp[w].path[i];
+      if (path->state != BF_EMU_READY || !path->test || path->test_address == address)
+        continue;
+      snprintf(text, room, "; thread %u waits for that at 0x%llx",
+               w * BF_EMU_LANES + (unsigned)__builtin_ctz(path->mask),
+               (unsigned long long)path->test_address);
+      return;
+    }
+}
+
 /* Says what an mbarrier lacks. */
 static void fail_phase(bf_emu_warp *warp, const bf_emu_path *path) {
   uint64_t word;
@@ -227,11 +256,14 @@ static void fail_phase(bf_emu_warp *warp, const bf_emu_path *path) {
                      : phase.transactions   ? " (no copy on its way brings them)"
                      : phase.expected == 0  ? " (it was never initialised)"
                                             : "";
+  char others[64] = "";
+  say_others(warp->block, path->test_address, others, sizeof others);
   bf_emu_fail(warp, path->test, BF_EMU_DEADLOCK, (unsigned)__builtin_ctz(path->mask),
-              "%u threads wait for the mbarrier at shared address 0x%llx, which still expects %llu "
-              "of %llu arrivals and %lld bytes%s",
-              waiting, (unsigned long long)path->test_address, (unsigned long long)phase.pending,
-              (unsigned long long)phase.expected, (long long)phase.transactions, hint);
+              "%u thread%s for the mbarrier at shared address 0x%llx, which still expects %llu "
+              "of %llu arrivals and %lld bytes%s%s",
+              waiting, waiting == 1 ? " waits" : "s wait", (unsigned long long)path->test_address,
+              (unsigned long long)phase.pending, (unsigned long long)phase.expected,
+              (long long)phase.transactions, hint, others);
 }
 
 /* Finds a thread that waits in the way asked for and says so; false: there is none. */

@@ -17,6 +17,7 @@ typedef struct bf_emu_cluster {
   bf_emu_block *block[BF_EMU_MOST_CLUSTER];
   uint32_t arrived; /* threads at the barrier of this phase */
   uint32_t phase;
+  uint64_t note[2]; /* of whoever steps its blocks */
 } bf_emu_cluster;
 
 /* The size of the clusters of a launch; false: nobody asked for clusters. */
@@ -27,6 +28,8 @@ unsigned bf_emu_cluster_blocks(const bf_emu_flight *flight);
 uint64_t bf_emu_cluster_block_index(const bf_emu_flight *flight, uint64_t index, unsigned rank);
 /* Ends the phase of the barrier if all threads that are alive have arrived. */
 void bf_emu_cluster_check(bf_emu_cluster *cluster);
+/* Whether a shared address is in a block of the cluster that has ended. */
+bool bf_emu_cluster_has_left(const bf_emu_warp *warp, uint64_t address);
 /* The block and the offset in its shared memory that an address of shared memory means; NULL: no
  * block of the cluster, or one that has ended. */
 bf_emu_block *bf_emu_cluster_find(bf_emu_warp *warp, uint64_t address, uint64_t *offset);

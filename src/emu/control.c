@@ -1,9 +1,9 @@
 /* Control flow: branches, calls, ends, barriers, and the operations that decoding adds. */
+#include "emu/clock.h"
 #include "emu/decode.h"
 #include "emu/warp.h"
 
 #include <stdlib.h>
-#include <time.h>
 
 /* ---- Joins, branches ---- */
 
@@ -271,28 +271,12 @@ static const bf_emu_op *step_warp_barrier(bf_emu_warp *warp, const bf_emu_op *op
 
 /* ---- Special registers and addresses ---- */
 
-/* What %clock reads: the cycles of a simulator, or the instructions of all warps of the worker so
- * far, and LOOK_CYCLES for each look, so that two looks never agree and loops that wait for a time
- * end about as soon as they would on a GPU. */
-enum { LOOK_CYCLES = 16 };
-
-static uint64_t clock_now(const bf_emu_warp *warp, const bf_emu_op *op) {
-  const bf_emu_code *code = warp->frame->code;
-  bf_emu_worker *worker = warp->worker;
-  if (worker->clock)
-    return *worker->clock;
-  worker->looked_cycles += LOOK_CYCLES;
-  return worker->warp_instructions + worker->looked_cycles + code->counted[op - code->op] -
-         code->counted[warp->segment - code->op];
-}
-
 /* The value of a special register that is the same for all lanes. */
-static uint64_t uniform_special(const bf_emu_warp *warp, const bf_emu_op *op) {
+static uint64_t uniform_special(bf_emu_warp *warp, const bf_emu_op *op) {
   bf_ptx_special special = (bf_ptx_special)op->a;
   unsigned component = op->b;
   const bf_emu_flight *flight = warp->worker->flight;
   const bf_emu_launch *launch = flight->launch;
-  struct timespec now;
   unsigned k = component < 3 ? component : 0;
   switch (special) {
   case BF_PTX_SPECIAL_NTID:
@@ -327,20 +311,14 @@ static uint64_t uniform_special(const bf_emu_warp *warp, const bf_emu_op *op) {
   case BF_PTX_SPECIAL_CLOCK:
   case BF_PTX_SPECIAL_CLOCK64:
     bf_emu_touch_more(flight);
-    return clock_now(warp, op);
+    return bf_emu_clock_cycles(warp, op);
   case BF_PTX_SPECIAL_GLOBALTIMER:
   case BF_PTX_SPECIAL_GLOBALTIMER_LO:
     bf_emu_touch_more(flight);
-    if (warp->worker->clock)
-      return *warp->worker->clock;
-    clock_gettime(CLOCK_REALTIME, &now);
-    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+    return bf_emu_clock_nanoseconds(warp, op);
   case BF_PTX_SPECIAL_GLOBALTIMER_HI:
     bf_emu_touch_more(flight);
-    if (warp->worker->clock)
-      return *warp->worker->clock >> 32;
-    clock_gettime(CLOCK_REALTIME, &now);
-    return ((uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec) >> 32;
+    return bf_emu_clock_nanoseconds(warp, op) >> 32;
   case BF_PTX_SPECIAL_TOTAL_SMEM_SIZE:
   case BF_PTX_SPECIAL_AGGR_SMEM_SIZE:
     return warp->block->shared_bytes;
@@ -383,14 +361,14 @@ static bool is_per_lane(bf_ptx_special special) {
          (special >= BF_PTX_SPECIAL_LANEMASK_EQ && special <= BF_PTX_SPECIAL_LANEMASK_GT);
 }
 
-/* d = value in all lanes, as small[0] bytes. */
+/* d = value in all lanes, as small[0] bytes; two numbers are stored at once. */
 static void set_all(bf_emu_warp *warp, const bf_emu_op *op, uint64_t value) {
-  if (op->small[0] == 8)
-    for (unsigned lane = 0; lane < BF_EMU_LANES; lane++)
-      BF_LANES(uint64_t, op->d)[lane] = value;
-  else
-    for (unsigned lane = 0; lane < BF_EMU_LANES; lane++)
-      BF_LANES(uint32_t, op->d)[lane] = (uint32_t)value;
+  typedef uint64_t pair __attribute__((vector_size(16), aligned(8), may_alias));
+  pair *to = (pair *)BF_LANES(uint64_t, op->d);
+  uint64_t half = op->small[0] == 8 ? value : (uint64_t)(uint32_t)value << 32 | (uint32_t)value;
+  unsigned pairs = BF_EMU_LANES * (op->small[0] == 8 ? 8u : 4u) / sizeof *to;
+  for (unsigned i = 0; i < pairs; i++)
+    to[i] = (pair){half, half};
 }
 
 /* d = special register a, component b, as small[0] bytes. */

@@ -45,6 +45,7 @@ struct bf_emu {
   const struct bf_emu_parent *parent; /* or NULL */
   int device_error;                   /* the last one that a call of the device runtime gave */
   uint64_t device_handles;            /* of streams and events that kernels have made */
+  uint64_t passed_ns;                 /* that %globaltimer is ahead of the host's clock (clock.c) */
 };
 
 /* Where a variable of a module lies; bytes as declared. */

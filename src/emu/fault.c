@@ -1,4 +1,5 @@
 /* Faults: the first one ends the launch. */
+#include "emu/cluster.h"
 #include "emu/device.h"
 #include "ptx/site.h"
 
@@ -93,6 +94,18 @@ const bf_emu_op *bf_emu_fail(bf_emu_warp *warp, const bf_emu_op *op, bf_emu_faul
   return NULL;
 }
 
+/* Of an address in shared memory of another block: says in which one, and leaves the offset. */
+static void say_block(const bf_emu_warp *warp, bf_emu_fault *fault) {
+  uint64_t number = fault->address >> BF_EMU_RANK_SHIFT;
+  unsigned blocks = bf_emu_cluster_blocks(warp->worker->flight);
+  if (fault->space != BF_PTX_SPACE_SHARED || !number || number > blocks)
+    return;
+  snprintf(fault->text, sizeof fault->text, "block %llu of the cluster%s",
+           (unsigned long long)number - 1,
+           bf_emu_cluster_has_left(warp, fault->address) ? " has ended" : "");
+  fault->address &= BF_EMU_RANK_MASK;
+}
+
 const bf_emu_op *bf_emu_fail_access(bf_emu_warp *warp, const bf_emu_op *op, bf_ptx_space space,
                                     unsigned lane, uint64_t address, unsigned width_bytes,
                                     bool is_write, bf_emu_fault_kind kind) {
@@ -102,8 +115,17 @@ const bf_emu_op *bf_emu_fail_access(bf_emu_warp *warp, const bf_emu_op *op, bf_p
     fault->address = address;
     fault->width_bytes = width_bytes;
     fault->is_write = is_write;
+    say_block(warp, fault);
   }
   return NULL;
+}
+
+void bf_emu_add_reason(bf_emu_warp *warp, const bf_emu_op *op, const char *reason) {
+  bf_emu_fault *fault = &warp->worker->flight->fault, own;
+  describe(warp, op, fault->kind, 0, &own);
+  bool is_own = fault->line == own.line && !memcmp(fault->block, own.block, sizeof own.block);
+  if (is_own && !fault->text[0])
+    snprintf(fault->text, sizeof fault->text, "%s", reason);
 }
 
 bool bf_emu_say_race(bf_emu_warp *warp, const bf_emu_op *op, bf_ptx_space space, unsigned lane,

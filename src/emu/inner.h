@@ -242,6 +242,14 @@ typedef struct bf_emu_path {
 /* Whom a path may wait for: other threads of its block, or of all. */
 typedef enum bf_emu_polled { BF_EMU_POLLS_BLOCK = 1, BF_EMU_POLLS_GRID = 2 } bf_emu_polled;
 
+/* The last look of a warp at a clock (clock.c). */
+typedef struct bf_emu_look {
+  const bf_emu_op *at;   /* NULL: none yet */
+  uint64_t instructions; /* of the warp, before it */
+  unsigned spins;        /* of the warp */
+  unsigned in_a_row;     /* looks before it from the same place, in a loop that only looks */
+} bf_emu_look;
+
 struct bf_emu_warp {
   /* What operations use most: the path that runs. */
   uint8_t *registers; /* of frame */
@@ -279,6 +287,7 @@ struct bf_emu_warp {
   uint32_t order;                  /* meetings of lanes so far */
   uint64_t lined_up;               /* of line_up.c: the block's epoch when it last did */
   bool is_lining_up;               /* it has given up its turn for that */
+  bf_emu_look look;
 };
 
 typedef struct bf_emu_barrier {
@@ -407,6 +416,10 @@ const bf_emu_op *bf_emu_fail(bf_emu_warp *warp, const bf_emu_op *op, bf_emu_faul
 const bf_emu_op *bf_emu_fail_access(bf_emu_warp *warp, const bf_emu_op *op, bf_ptx_space space,
                                     unsigned lane, uint64_t address, unsigned width_bytes,
                                     bool is_write, bf_emu_fault_kind kind);
+
+/* Adds why to what bf_emu_fail_access has just said, unless another fault came first or a reason is
+ * there. */
+void bf_emu_add_reason(bf_emu_warp *warp, const bf_emu_op *op, const char *reason);
 
 /* Says that an access races with another, which text describes; false: that has ended the launch.
  */

@@ -9,7 +9,7 @@
 enum { SLOT_BITS = 13, SLOTS = 1 << SLOT_BITS };
 
 /* An access of the workload, and how often it was made since its count was last brought up. */
-typedef struct slot {
+typedef struct bf_kept_access {
   bf_counter_pattern pattern; /* number 0: none */
   uint32_t index;
   uint64_t count;
@@ -95,19 +95,30 @@ static void add_new(bf_kept *kept, const bf_emu_event *event, bf_counter_pattern
   pthread_mutex_unlock(&kept->lock);
 }
 
-void bf_kept_add(bf_kept *kept, const bf_emu_event *event, bf_counter_pattern pattern,
-                 uint64_t times) {
+/* Whether a slot holds the access that has a pattern. */
+static bool holds(const slot *at, bf_counter_pattern pattern) {
+  return at && pattern.number && at->pattern.number == pattern.number &&
+         at->pattern.base == pattern.base;
+}
+
+bf_kept_access *bf_kept_add(bf_kept *kept, const bf_emu_event *event, bf_counter_pattern pattern,
+                            uint64_t times, bf_kept_access *last) {
+  if (holds(last, pattern)) {
+    last->count += times;
+    return last;
+  }
   if (__atomic_load_n(&kept->is_cut, __ATOMIC_RELAXED))
-    return;
+    return NULL;
   slot **slots = &kept->lately[event->worker];
   if (!*slots)
     *slots = calloc(SLOTS, sizeof **slots);
   uint64_t mixed = (pattern.number << 32 ^ pattern.base) * UINT64_C(0x9e3779b97f4a7c15);
   slot *at = *slots && pattern.number ? &(*slots)[mixed >> (64 - SLOT_BITS)] : NULL;
-  if (at && at->pattern.number == pattern.number && at->pattern.base == pattern.base)
+  if (holds(at, pattern))
     at->count += times;
   else
     add_new(kept, event, pattern, times, at);
+  return at;
 }
 
 const bf_workload *bf_kept_get(bf_kept *kept) {

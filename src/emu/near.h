@@ -163,6 +163,28 @@ static inline bool bf_near_tell_global(bf_emu_warp *warp, const bf_emu_op *op,
   return true;
 }
 
+/* bf_near_reach at addresses that were computed, where what is told is as wide as what is done. */
+static inline bool bf_near_reach_at(bf_emu_warp *warp, const bf_emu_op *op,
+                                    const bf_near_access *what, uint32_t mask,
+                                    const uint64_t *address, uint8_t **pointer) {
+  uint32_t offset[BF_EMU_LANES];
+  uint64_t window = what->space == BF_PTX_SPACE_NONE ? BF_EMU_SHARED_WINDOW : 0, high = 0;
+  bool may_be_shared = what->space == BF_PTX_SPACE_SHARED || what->space == BF_PTX_SPACE_NONE;
+  for (unsigned lane = 0; lane < BF_EMU_LANES; lane++) {
+    uint64_t inside = address[lane] - window;
+    offset[lane] = (uint32_t)inside;
+    high |= mask >> lane & 1 ? inside >> 32 : 0;
+  }
+  if (may_be_shared && high == 0 && !warp->block->shadow &&
+      bf_near_inside(warp->block->shared_bytes, what->width_bytes, mask, offset)) {
+    for (unsigned lane = 0; lane < BF_EMU_LANES; lane++)
+      pointer[lane] = warp->block->shared + offset[lane];
+    return bf_near_tell_shared(warp, op, what, mask, offset);
+  }
+  return bf_emu_reach(warp, op, what->space, what->kind, what->width_bytes, what->width_bytes,
+                      what->told_bytes, what->is_write, mask, address, pointer);
+}
+
 /* Pointers for an access of lanes of mask to width_bytes each, aligned to them; false: the launch
  * has ended. */
 static inline bool bf_near_reach(bf_emu_warp *warp, const bf_emu_op *op, const bf_emu_address *from,
@@ -181,28 +203,8 @@ static inline bool bf_near_reach(bf_emu_warp *warp, const bf_emu_op *op, const b
       pointer[lane] = (uint8_t *)(uintptr_t)address[lane];
     return !bf_near_is_watched(warp) || bf_near_tell_global(warp, op, what, mask, address);
   }
-  return bf_emu_reach(warp, op, what->space, what->kind, what->width_bytes, what->width_bytes,
-                      what->told_bytes, what->is_write, mask, address, pointer);
-}
-
-/* The same at addresses that were computed. */
-static inline bool bf_near_reach_at(bf_emu_warp *warp, const bf_emu_op *op,
-                                    const bf_near_access *what, uint32_t mask,
-                                    const uint64_t *address, uint8_t **pointer) {
-  uint32_t offset[BF_EMU_LANES];
-  uint64_t window = what->space == BF_PTX_SPACE_NONE ? BF_EMU_SHARED_WINDOW : 0, high = 0;
-  bool may_be_shared = what->space == BF_PTX_SPACE_SHARED || what->space == BF_PTX_SPACE_NONE;
-  for (unsigned lane = 0; lane < BF_EMU_LANES; lane++) {
-    uint64_t inside = address[lane] - window;
-    offset[lane] = (uint32_t)inside;
-    high |= mask >> lane & 1 ? inside >> 32 : 0;
-  }
-  if (may_be_shared && high == 0 && !warp->block->shadow &&
-      bf_near_inside(warp->block->shared_bytes, what->width_bytes, mask, offset)) {
-    for (unsigned lane = 0; lane < BF_EMU_LANES; lane++)
-      pointer[lane] = warp->block->shared + offset[lane];
-    return bf_near_tell_shared(warp, op, what, mask, offset);
-  }
+  if (what->space == BF_PTX_SPACE_NONE && what->told_bytes == what->width_bytes)
+    return bf_near_reach_at(warp, op, what, mask, address, pointer);
   return bf_emu_reach(warp, op, what->space, what->kind, what->width_bytes, what->width_bytes,
                       what->told_bytes, what->is_write, mask, address, pointer);
 }

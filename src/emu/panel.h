@@ -22,6 +22,7 @@
 typedef double bf_four __attribute__((vector_size(32)));
 typedef float bf_four_floats __attribute__((vector_size(16)));
 typedef int32_t bf_four_words __attribute__((vector_size(16)));
+typedef float bf_eight_floats __attribute__((vector_size(32)));
 
 enum { BF_PANEL = 8 }; /* columns of a panel, and rows of a register */
 
@@ -185,22 +186,23 @@ static BF_ALWAYS_INLINE void bf_floats_store(uint32_t *to, bf_four sum) {
   memcpy(to, &bits, sizeof bits);
 }
 
-/* Whether none of sixteen sums is a NaN. */
-static BF_ALWAYS_INLINE bool bf_are_numbers(bf_four a, bf_four b, bf_four c, bf_four d) {
-#if defined(__AVX2__)
-  __m256d wrong = _mm256_or_pd(_mm256_cmp_pd((__m256d)a, (__m256d)b, _CMP_UNORD_Q),
-                               _mm256_cmp_pd((__m256d)c, (__m256d)d, _CMP_UNORD_Q));
-  return _mm256_movemask_pd(wrong) == 0;
-#else
-  (void)a, (void)b, (void)c, (void)d;
-  return false; /* they are looked at one by one */
-#endif
+/* Four sums of each of two rows that follow each other, rounded. */
+static BF_ALWAYS_INLINE bf_eight_floats bf_eight_round(bf_four first, bf_four second) {
+  bf_four_floats low = __builtin_convertvector(first, bf_four_floats);
+  bf_four_floats high = __builtin_convertvector(second, bf_four_floats);
+  return __builtin_shufflevector(low, high, 0, 1, 2, 3, 4, 5, 6, 7);
 }
 
-/* Sums that are numbers. */
-static BF_ALWAYS_INLINE void bf_numbers_store(uint32_t *to, bf_four sum) {
-  bf_four_floats value = __builtin_convertvector(sum, bf_four_floats);
-  memcpy(to, &value, sizeof value);
+/* Whether none of 32 sums is a NaN. */
+static BF_ALWAYS_INLINE bool bf_are_numbers(const bf_eight_floats *sum) {
+#if defined(__AVX2__)
+  __m256 wrong = _mm256_or_ps(_mm256_cmp_ps((__m256)sum[0], (__m256)sum[1], _CMP_UNORD_Q),
+                              _mm256_cmp_ps((__m256)sum[2], (__m256)sum[3], _CMP_UNORD_Q));
+  return _mm256_movemask_ps(wrong) == 0;
+#else
+  (void)sum;
+  return false; /* they are looked at one by one */
+#endif
 }
 
 /* The even and the odd columns of a row to lanes from lane on. */
@@ -261,7 +263,8 @@ static BF_ALWAYS_INLINE void bf_multiply_rows(bf_sum_types types, const bf_sums 
   }
   const size_t pitch = depth;
   a += first * pitch;
-  for (const double *end = a + pitch; a < end; a++, panel += BF_PANEL) {
+  BF_UNROLL
+  for (unsigned k = 0; k < depth; k++, a++, panel += BF_PANEL) {
     bf_four left = bf_four_load(panel), right = bf_four_load(panel + 4);
     BF_UNROLL
     for (unsigned row = 0; row < 4; row++) {
@@ -271,15 +274,15 @@ static BF_ALWAYS_INLINE void bf_multiply_rows(bf_sum_types types, const bf_sums 
       odd[row] = bf_four_add(factors, right, odd[row]);
     }
   }
-  bool is_float = types.d == BF_PTX_F32;
-  if (is_float && bf_are_numbers(even[0], odd[0], even[1], odd[1]) &&
-      bf_are_numbers(even[2], odd[2], even[3], odd[3])) {
-    BF_UNROLL
-    for (unsigned row = 0; row < 4; row++) {
-      bf_numbers_store(sums->d[0] + 4 * (first + row), even[row]);
-      bf_numbers_store(sums->d[1] + 4 * (first + row), odd[row]);
+  if (types.d == BF_PTX_F32) {
+    bf_eight_floats sum[4] = {bf_eight_round(even[0], even[1]), bf_eight_round(even[2], even[3]),
+                              bf_eight_round(odd[0], odd[1]), bf_eight_round(odd[2], odd[3])};
+    if (bf_are_numbers(sum)) {
+      BF_UNROLL
+      for (unsigned i = 0; i < 4; i++)
+        memcpy(sums->d[i / 2] + 4 * first + 8 * (i % 2), &sum[i], sizeof *sum);
+      return;
     }
-    return;
   }
   BF_UNROLL
   for (unsigned row = 0; row < 4; row++)
@@ -294,11 +297,14 @@ static BF_ALWAYS_INLINE void bf_multiply_all(bf_sum_types types, const bf_sums *
 }
 #endif
 
-/* d = c + a panel of an 8 x 8 block. */
+/* d = c + a panel of an 8 x 8 block. What is most frequent is compiled for its types and K. */
 static inline void bf_multiply_block(bf_sum_types types, const bf_sums *sums, const double *a,
                                      const double *panel, unsigned depth) {
   const bf_sum_types floats = {BF_PTX_F32, BF_PTX_F32, false};
-  if (types.c == BF_PTX_F32 && types.d == BF_PTX_F32)
+  bool is_float = types.c == BF_PTX_F32 && types.d == BF_PTX_F32;
+  if (is_float && depth == 16)
+    bf_multiply_all(floats, sums, a, panel, 16);
+  else if (is_float)
     bf_multiply_all(floats, sums, a, panel, depth);
   else
     bf_multiply_all(types, sums, a, panel, depth);

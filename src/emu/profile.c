@@ -1,10 +1,9 @@
 /* The conflict profile: wavefronts per site, counted while a kernel runs. Every worker of the
  * launch has sums of its own; they are added up when asked for. */
-#include "emu/copied.h"
+#include "emu/again.h"
 #include "emu/costs.h"
 #include "emu/event_count.h"
 #include "emu/inner.h"
-#include "emu/kept.h"
 
 #include <stdlib.h>
 
@@ -18,6 +17,7 @@ struct bf_profile {
   const bf_hash *hash;  /* NULL: none */
   bf_counter **counter; /* per worker */
   bf_copied **copied;   /* per worker */
+  bf_again **again;     /* per worker */
   unsigned workers, sites;
   bf_profile_row *sum; /* [worker][site] */
   bool is_borrowed;    /* sum is */
@@ -40,7 +40,9 @@ int bf_profile_create(const bf_machine *machine, const bf_hash *hash, const bf_e
   made->sum = calloc((size_t)made->workers * (made->sites ? made->sites : 1), sizeof *made->sum);
   made->counter = calloc(made->workers, sizeof *made->counter);
   made->copied = calloc(made->workers, sizeof *made->copied);
-  int error = made->sum && made->counter && made->copied ? BF_OK : bf_no_memory(diagnostic);
+  made->again = calloc(made->workers, sizeof *made->again);
+  int error =
+      made->sum && made->counter && made->copied && made->again ? BF_OK : bf_no_memory(diagnostic);
   for (unsigned i = 0; i < made->workers && !error; i++)
     error = bf_counter_create(machine, hash, &made->counter[i], diagnostic);
   if (error)
@@ -57,9 +59,12 @@ void bf_profile_free(bf_profile *profile) {
     bf_counter_free(profile->counter[i]);
   for (unsigned i = 0; profile->copied && i < profile->workers; i++)
     bf_copied_free(profile->copied[i]);
+  for (unsigned i = 0; profile->again && i < profile->workers; i++)
+    bf_again_free(profile->again[i]);
   bf_kept_free(profile->kept);
   free(profile->counter);
   free(profile->copied);
+  free(profile->again);
   free(profile->conflicts);
   free(profile->block);
   if (!profile->is_borrowed)
@@ -154,7 +159,10 @@ static void count_access(void *context, const bf_emu_event *event) {
     return;
   bf_profile_row *row = &profile->sum[(size_t)event->worker * profile->sites + event->site];
   bf_copied_cost cost;
-  if (count_event(profile, event, &cost) != BF_OK) {
+  bf_again_entry *place, *known = bf_again_find(&profile->again[event->worker], event, &place);
+  if (known) {
+    cost = known->cost;
+  } else if (count_event(profile, event, &cost) != BF_OK) {
     row->failed++;
     return;
   }
@@ -170,8 +178,13 @@ static void count_access(void *context, const bf_emu_event *event) {
   uint32_t wavefronts = (uint32_t)bf_count_wavefronts(&count);
   if (wavefronts > row->worst || (wavefronts == row->worst && event->block < row->worst_block))
     keep_worst(row, event, wavefronts);
+  bf_kept_access *kept = known ? known->kept : NULL;
   if (profile->kept)
-    bf_kept_add(profile->kept, event, cost.pattern, times);
+    kept = bf_kept_add(profile->kept, event, cost.pattern, times, kept);
+  if (known)
+    known->kept = kept;
+  else if (place)
+    bf_again_set(place, event, &cost, kept);
 }
 
 /* Adds what the hardware accesses by itself. The matrices of wgmma take a wavefront for every row

@@ -315,7 +315,8 @@ static const char *change(const bf_emu_warp *warp, const barrier_detail *detail,
     break;
   }
   if (barrier->pending < count)
-    return "more arrivals at an mbarrier than it expects";
+    return barrier->expected ? "more arrivals at an mbarrier than it expects"
+                             : "an arrival at an mbarrier that nobody has initialised";
   barrier->transactions += (int64_t)added;
   barrier->pending -= count;
   if (detail->kind == DROP)
@@ -337,6 +338,15 @@ static uint8_t *reach_barrier(bf_emu_warp *warp, const bf_emu_op *op, unsigned l
   return bf_emu_reach_one(warp, op, lane, address, 8, true);
 }
 
+/* Whether this is an arrival in a block that has ended, which nobody can see. A GPU takes it for an
+ * error, if the block ends before; which of two blocks is first is a matter of time there, and
+ * programs rely on the last arrivals of a pipeline to be in time. Whoever looks for races is told.
+ */
+static bool is_for_nobody(const bf_emu_warp *warp, const barrier_detail *detail, uint64_t address) {
+  return detail->kind == ARRIVE && !warp->worker->flight->races &&
+         bf_emu_cluster_has_left(warp, address);
+}
+
 /* Operations that change barriers, lane after lane. */
 static const bf_emu_op *run_change(bf_emu_warp *warp, const bf_emu_op *op) {
   const barrier_detail *detail = op->detail;
@@ -347,6 +357,8 @@ static const bf_emu_op *run_change(bf_emu_warp *warp, const bf_emu_op *op) {
   if (detail->kind == ARRIVE_AFTER_COPIES)
     finish_all(warp, lanes);
   BF_EACH_LANE(lanes, lane) {
+    if (is_for_nobody(warp, detail, address[lane]))
+      continue;
     uint8_t *pointer = reach_barrier(warp, op, lane, address[lane]);
     if (!pointer)
       return NULL;

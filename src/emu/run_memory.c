@@ -253,6 +253,10 @@ static inline bool are_same(uint32_t mask, const uint64_t *from) {
   return apart == 0;
 }
 
+/* How far behind consecutive lanes the host fetches memory ahead: the warps after the next one
+ * mostly want it, and warps of a block jump from row to row, which no host foresees by itself. */
+enum { AHEAD_BYTES = 256 };
+
 /* One register per lane, by far the most frequent form: d is the register, of type reg, a the
  * address register, offset what is added. whole moves 32 consecutive values of a type between own,
  * the register, and memory; one moves that of a lane. */
@@ -281,6 +285,8 @@ static inline bool are_same(uint32_t mask, const uint64_t *from) {
       how = place_global(warp, op, sizeof(type), is_write, from);                                  \
     if (how == CONSECUTIVE) {                                                                      \
       uint8_t *memory = (uint8_t *)(uintptr_t)(from[0] + by);                                      \
+      __builtin_prefetch(memory + AHEAD_BYTES, is_write);                                          \
+      __builtin_prefetch(memory + AHEAD_BYTES + 64, is_write);                                     \
       whole;                                                                                       \
       return op + 1;                                                                               \
     }                                                                                              \

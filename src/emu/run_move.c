@@ -1,6 +1,7 @@
 /* mov, packing and unpacking of vectors, cvta, isspacep, and what only orders or hints. */
 #include "emu/alone.h"
 #include "emu/bind.h"
+#include "emu/clock.h"
 #include "emu/decode.h"
 #include "emu/device.h"
 #include "emu/proxy.h"
@@ -390,8 +391,14 @@ static const bf_emu_op *order_block(bf_emu_warp *warp, const bf_emu_op *op) {
   return op + 1;
 }
 
-/* Who sleeps waits for others. */
+/* Who sleeps waits for others, or for a time, at most a millisecond. */
 static const bf_emu_op *sleep_a_little(bf_emu_warp *warp, const bf_emu_op *op) {
+  enum { LONGEST_NS = 1000000 };
+  uint32_t mask = BF_MASK();
+  if (mask == 0)
+    return op + 1;
+  uint32_t nanoseconds = BF_LANES(uint32_t, op->a)[__builtin_ctz(mask)];
+  bf_emu_pass_time(warp, nanoseconds < LONGEST_NS ? nanoseconds : LONGEST_NS);
   warp->polled |= BF_EMU_POLLS_GRID;
   return op + 1;
 }
@@ -444,6 +451,7 @@ bool BF_EMU_NAME(bf_emu_select_move)(bf_emu_decoder *decoder, const bf_ptx_instr
   case BF_PTX_OP_CREATEPOLICY:
     return select_policy(decoder, instruction, op);
   case BF_PTX_OP_NANOSLEEP:
+    op->a = bf_emu_bind_source(decoder, &instruction->operand[0], BF_PTX_U32);
     op->run = sleep_a_little;
     return true;
   case BF_PTX_OP_PMEVENT:

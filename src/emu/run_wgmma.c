@@ -34,6 +34,7 @@ enum {
 
 typedef struct wgmma {
   bf_ptx_type a_type, b_type;
+  char a_name[8], b_name[8]; /* of the types */
   bf_sum_types sums;
   unsigned columns, depth; /* N and K */
   unsigned kept;           /* elements of a row of A: K, or half of it */
@@ -54,7 +55,10 @@ typedef struct wgmma {
 static bool read_descriptor(bf_emu_warp *warp, const bf_emu_op *op, uint32_t place, char name,
                             uint64_t *found) {
   const uint64_t *bits = BF_LANES(const uint64_t, place);
+  uint64_t apart = 0;
   for (unsigned lane = 1; lane < BF_EMU_LANES; lane++)
+    apart |= bits[lane] ^ bits[0];
+  for (unsigned lane = 1; lane < BF_EMU_LANES && apart; lane++)
     if (bits[lane] != bits[0])
       return bf_emu_fail(warp, op, BF_EMU_BAD_INSTRUCTION, lane,
                          "the descriptor of %c differs between the threads of a warp",
@@ -150,18 +154,31 @@ static void gather_a_registers(const bf_emu_warp *warp, const wgmma *what, doubl
 
 /* ---- B, which the four warps of a group share, and often several groups ---- */
 
-/* A matrix that was read before: what it was asked for, where its pieces are, their bytes, and the
- * numbers. It is used again where the bytes are still the same. */
-typedef struct known_matrix {
-  uint64_t descriptor;
+/* How a matrix lies behind its base, a multiple of all swizzles: where its pieces are. Where all
+ * pieces have their neighbour along the line beside them - a swizzle may exchange the two - both
+ * are one span of bytes; else every piece is. */
+typedef struct matrix_layout {
+  uint64_t descriptor; /* without the base */
   bf_ptx_type type;
   unsigned columns, depth;
-  bool transposed, has_panels;
-  unsigned pieces;
-  uint32_t address[MOST_PIECES];
+  bool transposed, has_pairs;
+  unsigned lines, in_line, spans; /* pieces of a line; spans is 0 where nothing is known */
+  uint32_t end;                   /* of the last piece */
+  uint32_t address[MOST_PIECES], span[MOST_PIECES];
+} matrix_layout;
+
+/* A matrix that was read before: the bytes of its spans, and the numbers. It is used again where
+ * the bytes are still the same. */
+typedef struct known_matrix {
+  matrix_layout at;
+  uint32_t base;
+  bool has_panels;
   uint8_t bytes[MOST_PIECES * 16];
   double panel[MOST_COLUMNS * MOST_DEPTH];
 } known_matrix;
+
+/* The part of a descriptor's start, in units of 16 bytes, that is the base. */
+#define BASE_UNITS UINT64_C(0x3fc0)
 
 enum { KNOWN_MATRICES = 8 };
 
@@ -170,80 +187,130 @@ struct bf_emu_matrices {
   known_matrix known[KNOWN_MATRICES];
 };
 
-/* Where the pieces are. Of a K-major matrix those of 8 columns with the same p follow each other;
- * else those of a line. False: the launch has ended. */
-static bool find_pieces(bf_emu_warp *warp, const bf_emu_op *op, known_matrix *b) {
+/* The number of a piece. Of a K-major matrix those of 8 columns with the same p follow each other;
+ * else those of a line. */
+static unsigned number_of(const matrix_layout *b, unsigned line, unsigned p) {
+  return b->transposed ? line * b->in_line + p : (line / 8 * b->in_line + p) * 8 + line % 8;
+}
+
+/* Where the pieces are. */
+static void find_pieces(matrix_layout *b) {
   bf_emu_descriptor d = bf_emu_descriptor_unpack(b->descriptor);
-  unsigned lines = b->transposed ? b->depth : b->columns;
-  unsigned in_line =
-      b->transposed ? b->columns / BF_PANEL : b->depth * bf_matrix_bits(b->type) / 128;
-  for (unsigned line = 0; line < lines; line++)
-    for (unsigned p = 0; p < in_line; p++) {
+  b->lines = b->transposed ? b->depth : b->columns;
+  b->in_line = b->transposed ? b->columns / BF_PANEL : b->depth * bf_matrix_bits(b->type) / 128;
+  b->has_pairs = b->in_line % 2 == 0;
+  b->end = b->spans = 0;
+  for (unsigned line = 0; line < b->lines; line++)
+    for (unsigned p = 0; p < b->in_line; p++) {
       uint32_t address = bf_emu_descriptor_piece(&d, !b->transposed, line, p);
-      if ((uint64_t)address + 16 > warp->block->shared_bytes)
-        return refuse_piece(warp, op, 'B', address, line, p);
-      b->address[b->transposed ? line * in_line + p : (line / 8 * in_line + p) * 8 + line % 8] =
-          address;
+      b->address[number_of(b, line, p)] = address;
+      b->has_pairs &= p % 2 == 0 || (b->address[number_of(b, line, p - 1)] ^ address) == 16;
+      b->end = address + 16 > b->end ? address + 16 : b->end;
     }
-  b->pieces = lines * in_line;
+  for (unsigned line = 0; line < b->lines; line++)
+    for (unsigned p = 0; p < b->in_line; p += b->has_pairs ? 2 : 1) {
+      uint32_t address = b->address[number_of(b, line, p)];
+      b->span[b->spans++] = b->has_pairs ? address & ~UINT32_C(16) : address;
+    }
+}
+
+/* Whether all pieces are in the block's memory and may be read; false: the launch has ended. */
+static bool check_pieces(bf_emu_warp *warp, const bf_emu_op *op, const known_matrix *b) {
+  uint64_t bytes = warp->block->shared_bytes;
+  if ((uint64_t)b->base + b->at.end <= bytes && !warp->block->proxy)
+    return true;
+  for (unsigned line = 0; line < b->at.lines; line++)
+    for (unsigned p = 0; p < b->at.in_line; p++) {
+      uint32_t address = b->base + b->at.address[number_of(&b->at, line, p)];
+      if ((uint64_t)address + 16 > bytes)
+        return refuse_piece(warp, op, 'B', address, line, p);
+      if (warp->block->proxy && !bf_proxy_read(warp, op, 0, warp->block, address, 16))
+        return false;
+    }
   return true;
 }
 
-typedef uint64_t piece_bits __attribute__((vector_size(16)));
+typedef uint64_t span_bits __attribute__((vector_size(32)));
 
-/* Whether the pieces are what they were. */
-static bool are_same_pieces(const bf_emu_warp *warp, const known_matrix *b) {
-  const uint8_t *shared = warp->block->shared;
-  piece_bits changed = {0};
-  for (unsigned i = 0; i < b->pieces; i++) {
-    piece_bits now, before;
-    memcpy(&now, shared + b->address[i], sizeof now);
-    memcpy(&before, b->bytes + 16 * (size_t)i, sizeof before);
+/* Whether spans of so many bytes are what they were. */
+static BF_ALWAYS_INLINE bool are_same(const uint8_t *shared, const known_matrix *b,
+                                      unsigned bytes) {
+  const uint8_t *own = b->bytes;
+  span_bits changed = {0};
+  BF_UNROLL
+  for (unsigned i = 0; i < b->at.spans; i++, own += bytes) {
+    span_bits now = {0}, before = {0};
+    memcpy(&now, shared + b->at.span[i], bytes);
+    memcpy(&before, own, bytes);
     changed |= now ^ before;
   }
-  return (changed[0] | changed[1]) == 0;
+  return (changed[0] | changed[1] | changed[2] | changed[3]) == 0;
 }
 
-static void read_pieces(const bf_emu_warp *warp, known_matrix *b) {
-  for (unsigned i = 0; i < b->pieces; i++)
-    memcpy(b->bytes + 16 * (size_t)i, warp->block->shared + b->address[i], 16);
+static void keep_spans(const uint8_t *shared, known_matrix *b) {
+  unsigned bytes = b->at.has_pairs ? 32 : 16;
+  for (unsigned i = 0; i < b->at.spans; i++)
+    memcpy(b->bytes + (size_t)i * bytes, shared + b->at.span[i], bytes);
 }
 
-static void make_panels(known_matrix *b) {
-  unsigned depth = b->depth, panels = b->columns / BF_PANEL;
-  unsigned per_piece = 128 / bf_matrix_bits(b->type), in_line = depth / per_piece;
+static void make_panels(const uint8_t *shared, known_matrix *b) {
+  bf_ptx_type type = b->at.type;
+  unsigned depth = b->at.depth, panels = b->at.columns / BF_PANEL;
+  unsigned per_piece = 128 / bf_matrix_bits(type);
+  uint8_t piece[BF_PANEL * 16];
   for (unsigned panel = 0; panel < panels; panel++) {
     double *to = b->panel + (size_t)panel * BF_PANEL * depth;
-    for (unsigned k = 0; b->transposed && k < depth; k++)
-      bf_panel_from_line(b->type, b->bytes + 16 * (size_t)(k * panels + panel), to + 8 * k);
-    for (unsigned p = 0; !b->transposed && p < in_line; p++)
-      bf_panel_from_columns(b->type, b->bytes + 128 * (size_t)(panel * in_line + p),
-                            to + (size_t)p * per_piece * BF_PANEL);
+    for (unsigned k = 0; b->at.transposed && k < depth; k++)
+      bf_panel_from_line(type, shared + b->at.address[k * panels + panel], to + 8 * k);
+    for (unsigned p = 0; !b->at.transposed && p < b->at.in_line; p++) {
+      const uint32_t *address = b->at.address + (panel * b->at.in_line + p) * BF_PANEL;
+      for (unsigned i = 0; i < BF_PANEL; i++)
+        memcpy(piece + 16 * i, shared + address[i], 16);
+      bf_panel_from_columns(type, piece, to + (size_t)p * per_piece * BF_PANEL);
+    }
   }
+}
+
+/* Whether a matrix is known to lie like this behind its base. */
+static bool lies_like(const known_matrix *b, const wgmma *what, uint64_t descriptor) {
+  return b->at.spans && b->at.descriptor == descriptor && b->at.type == what->b_type &&
+         b->at.columns == what->columns && b->at.depth == what->depth &&
+         b->at.transposed == what->b_transposed;
 }
 
 /* The place for a matrix: the one that has it, or the next one. NULL: out of memory. */
-static known_matrix *place_for(bf_emu_warp *warp, const wgmma *what, uint64_t descriptor) {
+static known_matrix *place_for(bf_emu_warp *warp, const wgmma *what, uint64_t bits) {
   struct bf_emu_matrices *all = warp->worker->matrices;
+  uint32_t base = (uint32_t)(bits & BASE_UNITS) << 4;
+  uint64_t descriptor = bits & ~BASE_UNITS;
+  const known_matrix *like = NULL;
   if (!all)
     all = warp->worker->matrices = calloc(1, sizeof *all);
   if (!all)
     return NULL;
   for (unsigned i = 0; i < KNOWN_MATRICES; i++) {
     known_matrix *b = &all->known[i];
-    if (b->pieces && b->descriptor == descriptor && b->type == what->b_type &&
-        b->columns == what->columns && b->depth == what->depth &&
-        b->transposed == what->b_transposed)
+    if (!lies_like(b, what, descriptor))
+      continue;
+    if (b->base == base)
       return b;
+    like = b;
   }
   known_matrix *b = &all->known[all->next++ % KNOWN_MATRICES];
-  b->descriptor = descriptor;
-  b->type = what->b_type;
-  b->columns = what->columns;
-  b->depth = what->depth;
-  b->transposed = what->b_transposed;
-  b->pieces = 0;
+  b->base = base;
   b->has_panels = false;
+  if (lies_like(b, what, descriptor))
+    return b;
+  if (like) {
+    b->at = like->at;
+    return b;
+  }
+  b->at.descriptor = descriptor;
+  b->at.type = what->b_type;
+  b->at.columns = what->columns;
+  b->at.depth = what->depth;
+  b->at.transposed = what->b_transposed;
+  find_pieces(&b->at);
   return b;
 }
 
@@ -257,16 +324,16 @@ static const known_matrix *gather_b(bf_emu_warp *warp, const bf_emu_op *op, cons
     bf_emu_fail(warp, op, BF_EMU_STACK_OVERFLOW, 0, "out of memory");
     return NULL;
   }
-  if (!b->pieces && !find_pieces(warp, op, b))
+  if (!check_pieces(warp, op, b))
     return NULL;
-  for (unsigned i = 0; i < b->pieces && warp->block->proxy; i++)
-    if (!bf_proxy_read(warp, op, 0, warp->block, b->address[i], 16))
-      return NULL;
-  if (b->has_panels && are_same_pieces(warp, b))
+  const uint8_t *shared = warp->block->shared + b->base;
+  bool is_same =
+      b->has_panels && (b->at.has_pairs ? are_same(shared, b, 32) : are_same(shared, b, 16));
+  if (is_same)
     return b;
-  read_pieces(warp, b);
-  if (b->type != BF_PTX_B1)
-    make_panels(b);
+  keep_spans(shared, b);
+  if (b->at.type != BF_PTX_B1)
+    make_panels(shared, b);
   b->has_panels = true;
   return b;
 }
@@ -309,7 +376,8 @@ static bool multiply_bits(bf_emu_warp *warp, const bf_emu_op *op, const wgmma *w
       uint32_t ones = adds ? *to : 0;
       for (unsigned p = 0; p < 2; p++) {
         uint64_t word[2];
-        memcpy(word, b->bytes + 16 * (size_t)((column / 8 * 2 + p) * 8 + column % 8), 16);
+        memcpy(word, warp->block->shared + b->base + b->at.address[number_of(&b->at, column, p)],
+               16);
         ones += (uint32_t)__builtin_popcountll(a[row][2 * p] & word[0]) +
                 (uint32_t)__builtin_popcountll(a[row][2 * p + 1] & word[1]);
       }
@@ -356,15 +424,15 @@ static bool compute(bf_emu_warp *warp, const bf_emu_op *op, const wgmma *what, b
 }
 
 /* An operand in shared memory as observers see it; rows are along M or N. */
-static bf_operand describe(const bf_emu_warp *warp, uint32_t place, bf_ptx_type type, unsigned rows,
-                           unsigned depth, bool is_turned) {
+static bf_operand describe(const bf_emu_warp *warp, uint32_t place, bf_ptx_type type,
+                           const char name[8], unsigned rows, unsigned depth, bool is_turned) {
   bf_emu_descriptor d = bf_emu_descriptor_unpack(BF_LANES(const uint64_t, place)[0]);
   bf_operand made = {.rows = rows,
                      .columns = depth,
                      .bytes = rows * depth * bf_matrix_bits(type) / 8,
                      .swizzle_bytes = d.mask ? (uint16_t)d.width : 0,
                      .is_turned = is_turned};
-  snprintf(made.type, sizeof made.type, "%s", bf_ptx_type_name(type));
+  memcpy(made.type, name, sizeof made.type);
   return made;
 }
 
@@ -374,10 +442,10 @@ static void tell(bf_emu_warp *warp, const bf_emu_op *op, const wgmma *what) {
     return;
   bf_operand operand[BF_OPERANDS] = {{0}};
   if (!what->a_in_registers)
-    operand[BF_OPERAND_A] =
-        describe(warp, what->a[0], what->a_type, 4 * ROWS, what->kept, what->a_transposed);
-  operand[BF_OPERAND_B] =
-      describe(warp, what->b, what->b_type, what->columns, what->depth, what->b_transposed);
+    operand[BF_OPERAND_A] = describe(warp, what->a[0], what->a_type, what->a_name, 4 * ROWS,
+                                     what->kept, what->a_transposed);
+  operand[BF_OPERAND_B] = describe(warp, what->b, what->b_type, what->b_name, what->columns,
+                                   what->depth, what->b_transposed);
   bf_emu_tell_operands(warp, op, operand);
 }
 
@@ -498,6 +566,8 @@ static bool select_product(bf_emu_decoder *decoder, const bf_ptx_instruction *in
   what->sums.c = what->sums.d = instruction->type[0];
   what->a_type = instruction->type[1];
   what->b_type = instruction->type[2];
+  snprintf(what->a_name, sizeof what->a_name, "%s", bf_ptx_type_name(what->a_type));
+  snprintf(what->b_name, sizeof what->b_name, "%s", bf_ptx_type_name(what->b_type));
   what->sums.saturate = bf_ptx_has(instruction, "satfinite");
   if (!check_types(what))
     return bf_emu_refuse(decoder, "shape or types of this kind");

@@ -169,12 +169,14 @@ static bool move_area(bf_emu_warp *warp, const bf_emu_op *op, const bf_near_acce
       by_rows ? down.row * pitch + down.column * size : down.column * pitch + down.row * size;
   uint64_t t =
       by_rows ? right.row * pitch + right.column * size : right.column * pitch + right.row * size;
+  uint32_t apart[BF_EMU_LANES], shared[BF_EMU_LANES];
+  for (unsigned lane = 0; lane < BF_EMU_LANES; lane++)
+    apart[lane] = from->offset + lane / 4 * (uint32_t)g + lane % 4 * (uint32_t)t;
   for (unsigned r = 0; r < f->registers; r++)
     for (unsigned i = 0; i < (whole ? 1 : f->per_register); i++) {
       uint64_t offset = transfer->at[r][i].line * pitch + transfer->at[r][i].element * size;
-      uint32_t shared[BF_EMU_LANES];
-      for (unsigned lane = 0; lane < BF_EMU_LANES && from->is_shared; lane++)
-        shared[lane] = from->offset + (uint32_t)(offset + lane / 4 * g + lane % 4 * t);
+      for (unsigned lane = 0; lane < BF_EMU_LANES; lane++)
+        shared[lane] = apart[lane] + (uint32_t)offset;
       if (from->is_shared && !bf_near_tell_shared(warp, op, what, UINT32_MAX, shared))
         return false;
       move_all(from->memory + offset, g, t, warp->registers + f->place[r] + i * what->width_bytes,

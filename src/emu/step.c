@@ -295,6 +295,10 @@ void bf_emu_block_land(bf_emu_block *block, uint64_t ticket) { bf_emu_jobs_land(
 
 uint64_t bf_emu_block_barriers(const bf_emu_block *block) { return block->epoch; }
 
+uint64_t *bf_emu_block_notes(bf_emu_block *block) {
+  return block->cluster ? block->cluster->note : NULL;
+}
+
 bf_emu_wait bf_emu_warp_wait(const bf_emu_warp *warp) {
   if (warp->paths == 0)
     return (bf_emu_wait){.kind = BF_EMU_WAIT_ENDED};

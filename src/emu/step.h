@@ -71,6 +71,9 @@ bool bf_emu_warp_test_again(bf_emu_warp *warp);
 void bf_emu_block_land(bf_emu_block *block, uint64_t ticket);
 /* Barriers that a block has passed, as bf_emu_next has them. */
 uint64_t bf_emu_block_barriers(const bf_emu_block *block);
+/* Two numbers that the blocks of a cluster share, for whoever steps them; 0 at first. NULL: the
+ * block is by itself. */
+uint64_t *bf_emu_block_notes(bf_emu_block *block);
 
 typedef enum bf_emu_wait_kind {
   BF_EMU_WAIT_NOTHING, /* there is a next instruction */

@@ -169,8 +169,9 @@ static bool row_address(const bf_tensor_map *map, const row *line, uint64_t *add
  * counts them. */
 static void row_inside(const bf_tensor_map *map, const row *line, int64_t *first, int64_t *end) {
   int64_t elements = row_units(map), step = map->is_im2col ? 1 : step_of(map, 0);
-  int64_t left = (step - 1 - line->at[0]) / step;
-  int64_t right = ((int64_t)map->size[0] + step - line->at[0]) / step;
+  int64_t left = step - 1 - line->at[0], right = (int64_t)map->size[0] + step - line->at[0];
+  left = step == 1 ? left : left / step; /* divisions are slow, and steps rare */
+  right = step == 1 ? right : right / step;
   *first = line->at[0] >= 0 ? 0 : left > elements ? elements : left;
   *end = right < *first ? *first : right > elements ? elements : right;
 }
@@ -247,9 +248,31 @@ static void widen(const bf_emu_box *box, const row *line, uint64_t index, void *
   all->end = to > all->end ? to : all->end;
 }
 
+/* The first and the last row of a tile that lie inside; false: there is none. */
+static bool find_corners(const bf_emu_box *box, row *low, row *high) {
+  const bf_tensor_map *map = &box->map;
+  low->at[0] = high->at[0] = box->at[0];
+  for (unsigned i = 1; i < map->rank; i++) {
+    int64_t step = step_of(map, i), last = (int64_t)extent(map, i) - 1, at = box->at[i];
+    int64_t before = at < 0 ? (step - 1 - at) / step : 0;
+    if (before > last || at + before * step > (int64_t)map->size[i])
+      return false;
+    int64_t room = ((int64_t)map->size[i] - at) / step;
+    low->at[i] = at + before * step;
+    high->at[i] = at + (room < last ? room : last) * step;
+  }
+  return true;
+}
+
 bool bf_emu_box_range(const bf_emu_box *box, uint64_t *first, uint64_t *end) {
   range all = {UINT64_MAX, 0};
-  visit_rows(box, widen, &all);
+  row low, high;
+  if (box->map.is_im2col) {
+    visit_rows(box, widen, &all);
+  } else if (find_corners(box, &low, &high)) {
+    widen(box, &low, 0, &all);
+    widen(box, &high, 0, &all);
+  }
   *first = all.first;
   *end = all.end;
   return all.first < all.end;
@@ -282,7 +305,10 @@ typedef struct move {
   const bf_emu_reduce *reduce;
   uint8_t *to;         /* start of shared memory; of a store not used */
   const uint8_t *from; /* the same of a store */
+  uintptr_t shared;    /* where address 0 of shared memory would be */
   bf_emu_reduce typed;
+  bool is_plain;        /* whole pieces of 16 bytes can be copied */
+  unsigned units_of_16; /* elements in such a piece */
 } move;
 
 static bool is_tf32(const bf_tensor_map *map) {
@@ -344,18 +370,15 @@ static bool is_plain(const bf_emu_box *box, const move *how) {
          (!is_tf32(&box->map) || box->is_store);
 }
 
-/* Copies pieces of 16 bytes between the row of shared memory at start and global memory, count of
- * them from byte `at` of both on; the row in shared memory begins at a multiple of 16. */
-static void move_pieces(const bf_emu_box *box, const move *how, uint32_t start, uint8_t *global,
-                        uint32_t at, uint32_t count) {
+/* Copies pieces of 16 bytes between shared memory, from the address `place` on, and global memory.
+ * shared is where address 0 would be. */
+static void move_pieces(const bf_emu_box *box, uintptr_t shared, uint32_t place, uint8_t *global,
+                        uint32_t count) {
   swizzle_bits bits = swizzle_table[box->map.swizzle];
-  for (uint32_t end = at + 16 * count; at < end; at += 16) {
-    uint32_t address = box->shared + start + at;
-    int32_t place = (int32_t)((address ^ (address >> bits.shift & bits.mask)) - box->shared);
-    if (box->is_store)
-      memcpy(global + at, how->from + place, 16);
-    else
-      memcpy(how->to + place, global + at, 16);
+  bool is_store = box->is_store;
+  for (uint8_t *end = global + 16 * (size_t)count; global < end; global += 16, place += 16) {
+    uint8_t *piece = (uint8_t *)(shared + (place ^ (place >> bits.shift & bits.mask)));
+    memcpy(is_store ? global : piece, is_store ? piece : global, 16);
   }
 }
 
@@ -392,19 +415,16 @@ static void move_row(const bf_emu_box *box, const row *line, uint64_t index, voi
   /* Rows are far from each other: the host is told of the next one. */
   for (unsigned i = 0; i < 128; i += 64)
     __builtin_prefetch((const void *)(uintptr_t)(address + map->stride[0] + i));
-  bool plain = is_plain(box, how);
-  int64_t whole = 16 / bytes;
   for (int64_t i = 0; i < elements;) {
     uint32_t at = start + (uint32_t)i * bytes;
     bool is_inside = i >= first && i < end;
-    if (plain && is_inside && i + whole <= end && (box->shared + at) % 16 == 0) {
-      int64_t pieces = (end - i) / whole;
-      move_pieces(box, how, start, (uint8_t *)(uintptr_t)address, (uint32_t)i * bytes,
-                  (uint32_t)pieces);
-      i += pieces * whole;
+    uint8_t *global = is_inside ? (uint8_t *)(uintptr_t)(address + (uint64_t)i * bytes) : NULL;
+    uint32_t whole = is_inside && how->is_plain ? (uint32_t)(end - i) * bytes & ~15u : 0;
+    if (whole && (box->shared + at) % 16 == 0) {
+      move_pieces(box, how->shared, box->shared + at, global, whole / 16);
+      i += how->units_of_16 * (whole / 16);
       continue;
     }
-    uint8_t *global = is_inside ? (uint8_t *)(uintptr_t)(address + (uint64_t)i * bytes) : NULL;
     move_element(box, how, at, global);
     i++;
   }
@@ -414,5 +434,8 @@ void bf_emu_box_move(const bf_emu_box *box, const bf_emu_reduce *reduce, uint8_t
                      const uint8_t *from) {
   move how = {.reduce = reduce, .to = to, .from = from};
   how.typed = (bf_emu_reduce){reduce->operation, reduced_type(box->map.type)};
+  how.shared = (box->is_store ? (uintptr_t)from : (uintptr_t)to) - box->shared;
+  how.is_plain = is_plain(box, &how);
+  how.units_of_16 = 16 / bf_tensor_type_bytes(box->map.type);
   visit_rows(box, box->map.interleave ? move_slices : move_row, &how);
 }

@@ -1,5 +1,6 @@
 /* Bodies of functions: statements, among them instructions. */
 #include "ptx/parser.h"
+#include "ptx/tile.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -408,5 +409,5 @@ int bf_ptx_parse_body(parser *p, bf_ptx_function *function) {
     memcpy(list, p->instruction, p->instructions * sizeof *list);
   function->instruction = list;
   function->instructions = (uint32_t)p->instructions;
-  return BF_OK;
+  return bf_ptx_find_moved(function, &p->module->arena) ? BF_OK : bf_ptx_no_memory(p);
 }

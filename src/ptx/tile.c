@@ -43,33 +43,61 @@ bool bf_ptx_tile_read(const bf_ptx_instruction *instruction, bf_ptx_tile *tile) 
          instruction->operand[tile->address].kind == BF_PTX_ADDRESS;
 }
 
-/* Whether an operand is, or has in it, the register. */
-static bool has_register(const bf_ptx_operand *operand, const bf_ptx_operand *wanted) {
-  if (operand->kind == BF_PTX_REGISTER)
-    return operand->registers == wanted->registers && operand->index == wanted->index;
+/* Says of the registers that an operand is, or has in it, that something is moved into them: a
+ * number, or something else (NULL). */
+static void move_into(const bf_ptx_operand *operand, const uint64_t *number, bf_ptx_moved *moved) {
   bool has_items = operand->kind == BF_PTX_VECTOR || operand->kind == BF_PTX_PAIR ||
                    operand->kind == BF_PTX_ARGUMENTS;
   for (uint32_t i = 0; has_items && i < operand->count; i++)
-    if (has_register(&operand->item[i], wanted))
-      return true;
-  return false;
+    move_into(&operand->item[i], NULL, moved);
+  if (operand->kind != BF_PTX_REGISTER)
+    return;
+  bf_ptx_moved *to = &moved[operand->registers->first + operand->index];
+  bool is_first = !to->is_written;
+  to->is_written = true;
+  to->is_number = number && (is_first || (to->is_number && to->number == *number));
+  to->number = number ? *number : 0;
+}
+
+/* The number that an instruction moves, whatever happens; NULL: it does something else. */
+static const uint64_t *number_of(const bf_ptx_instruction *instruction) {
+  bool is_number = instruction->opcode == BF_PTX_OP_MOV && !instruction->guard &&
+                   instruction->operands == 2 && instruction->operand[1].kind == BF_PTX_INTEGER;
+  return is_number ? &instruction->operand[1].bits : NULL;
+}
+
+/* Whether a tile has a register for its stride. */
+static bool asks_register(const bf_ptx_instruction *instruction) {
+  bf_ptx_tile tile;
+  return bf_ptx_tile_read(instruction, &tile) && tile.stride &&
+         instruction->operand[tile.stride].kind == BF_PTX_REGISTER;
+}
+
+bool bf_ptx_find_moved(bf_ptx_function *function, bf_arena *arena) {
+  uint32_t first = 0;
+  while (first < function->instructions && !asks_register(function->instruction[first]))
+    first++;
+  if (first == function->instructions)
+    return true;
+  bf_ptx_moved *moved = bf_arena_alloc(arena, ((size_t)function->registers + 1) * sizeof *moved);
+  for (uint32_t i = 0; moved && i < function->instructions; i++) {
+    const bf_ptx_instruction *at = function->instruction[i];
+    if (at->operands)
+      move_into(&at->operand[0], number_of(at), moved);
+  }
+  function->moved = moved;
+  return moved;
 }
 
 /* The number that all instructions move into a register. */
 static bool find_number(const bf_ptx_function *function, const bf_ptx_operand *wanted,
                         uint64_t *number) {
-  bool is_found = false;
-  for (uint32_t i = 0; i < function->instructions; i++) {
-    const bf_ptx_instruction *at = function->instruction[i];
-    if (!at->operands || !has_register(&at->operand[0], wanted))
-      continue;
-    if (at->opcode != BF_PTX_OP_MOV || at->guard || at->operands != 2 ||
-        at->operand[1].kind != BF_PTX_INTEGER || (is_found && *number != at->operand[1].bits))
-      return false;
-    *number = at->operand[1].bits;
-    is_found = true;
-  }
-  return is_found;
+  const bf_ptx_moved *moved =
+      function->moved ? &function->moved[wanted->registers->first + wanted->index] : NULL;
+  if (!moved || !moved->is_number)
+    return false;
+  *number = moved->number;
+  return true;
 }
 
 bool bf_ptx_tile_stride(const bf_ptx_function *function, const bf_ptx_instruction *instruction,

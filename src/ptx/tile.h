@@ -20,6 +20,9 @@ typedef struct bf_ptx_tile {
 /* Reads a wmma.load or wmma.store; false for other instructions, and for elements of less than a
  * byte. */
 bool bf_ptx_tile_read(const bf_ptx_instruction *instruction, bf_ptx_tile *tile);
+/* Finds out what is moved into registers, for bf_ptx_tile_stride; the parser calls it. False where
+ * memory is exhausted. */
+bool bf_ptx_find_moved(bf_ptx_function *function, bf_arena *arena);
 /* The stride in bytes, where it is a number of the code: written there, or all that is ever moved
  * into its register. False where it is not. */
 bool bf_ptx_tile_stride(const bf_ptx_function *function, const bf_ptx_instruction *instruction,

@@ -213,6 +213,13 @@ typedef struct bf_ptx_statement {
   };
 } bf_ptx_statement;
 
+/* What instructions move into a register. */
+typedef struct bf_ptx_moved {
+  bool is_written;
+  bool is_number; /* nothing but this: */
+  uint64_t number;
+} bf_ptx_moved;
+
 typedef struct bf_ptx_function {
   const char *name;
   uint64_t line;
@@ -226,6 +233,7 @@ typedef struct bf_ptx_function {
   uint32_t registers;    /* in all scopes together */
   uint32_t instructions; /* in all scopes together, in order: */
   const bf_ptx_instruction *const *instruction;
+  const bf_ptx_moved *moved; /* per register; NULL where no tile (ptx/tile.h) asks for it */
 } bf_ptx_function;
 
 /* ---- Modules ---- */

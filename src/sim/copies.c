@@ -64,7 +64,8 @@ static void send_line(bf_sim_sm *sm, bf_emu_way way, uint64_t line, uint8_t sect
                             .token = BF_SIM_COPY_TOKEN | own->current,
                             .sectors = sectors,
                             .kind = way == BF_EMU_WAY_STORE ? BF_SIM_STORE : BF_SIM_PAST,
-                            .operations = 1};
+                            .operations = 1,
+                            .is_copy = true};
   own->taken += line_cycles(sm->gpu, way, sectors);
   own->copy[own->current].lines += bf_sim_post(sm, &request);
   sm->count.global_sectors += bf_sim_sectors(sectors);

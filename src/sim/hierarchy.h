@@ -43,6 +43,7 @@ typedef struct bf_sim_request {
   uint8_t sectors;     /* mask */
   uint8_t kind;        /* bf_sim_request_kind */
   uint16_t operations; /* atomics, as l2_atomics counts them */
+  bool is_copy;        /* of the copy engine */
 } bf_sim_request;
 
 typedef struct bf_sim_memory bf_sim_memory;

@@ -50,11 +50,12 @@ struct bf_sim_memory {
   unsigned atomic_lines; /* 0: slices do atomics */
   bool reads_pairs;      /* of sectors, from DRAM */
   uint64_t request_cycles, return_cycles;
-  uint64_t sector_ticks, atomic_ticks, return_ticks; /* return_ticks: of a sector */
-  uint64_t *slice_free, *atomic_free, *port_free;    /* in ticks */
-  unsigned *waiting, most_waiting;                   /* loads that wait for a hit, by slice */
-  uint64_t until;                                    /* of the last call */
-  uint64_t hits, misses;                             /* sectors of loads and atomics */
+  uint64_t sector_ticks, atomic_ticks;
+  uint64_t return_ticks, copy_ticks; /* of a sector on its way back, and of one of a copy */
+  uint64_t *slice_free, *atomic_free, *port_free; /* in ticks */
+  unsigned *waiting, most_waiting;                /* loads that wait for a hit, by slice */
+  uint64_t until;                                 /* of the last call */
+  uint64_t hits, misses;                          /* sectors of loads and atomics */
   void (*answer)(void *context, const bf_sim_request *request, uint64_t cycle);
   void *context;
   bf_arena arena;
@@ -163,6 +164,9 @@ int bf_sim_memory_create(const bf_sim_gpu *gpu, bf_sim_memory **memory, bf_diagn
   made->sector_ticks = bf_sim_ticks(gpu->l2_sector_cycles);
   made->atomic_ticks = bf_sim_ticks(gpu->l2_atomic_cycles);
   made->return_ticks = bf_sim_ticks(BF_SIM_SECTOR_BYTES / gpu->return_bytes_per_cycle);
+  made->copy_ticks = bf_sim_ticks(gpu->copy_line_cycles * BF_SIM_SECTOR_BYTES / BF_SIM_LINE_BYTES);
+  if (made->copy_ticks > made->return_ticks)
+    made->copy_ticks = made->return_ticks;
   int error = create_cache(gpu, made, diagnostic);
   if (!error)
     error = bf_sim_dram_create(gpu, &made->dram, diagnostic);
@@ -199,14 +203,16 @@ static bool has_data(const bf_sim_request *request) {
 }
 
 /* Sends the answer of a request. The sectors of its data pass the port of its multiprocessor one by
- * one. */
+ * one; those of copies as fast as the engine asks for them, if that is faster than it is for the
+ * first-level cache. */
 static void send_answer(bf_sim_memory *memory, uint32_t index) {
   bf_sim_request request = memory->node[index].request;
   uint64_t leaves = memory->event.now;
   if (has_data(&request)) {
     uint64_t *port = &memory->port_free[request.sm];
     *port = later_of(*port, memory->event.now * CYCLE) +
-            bf_sim_sectors(request.sectors) * memory->return_ticks;
+            bf_sim_sectors(request.sectors) *
+                (request.is_copy ? memory->copy_ticks : memory->return_ticks);
     leaves = bf_sim_cycle_after(*port);
   }
   uint64_t cycle = leaves + memory->return_cycles;

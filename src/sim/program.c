@@ -51,12 +51,38 @@ static void name_operand(named *own, const bf_ptx_operand *operand, bool is_writ
     name_operand(own, &operand->item[i], is_written && operand->kind != BF_PTX_ADDRESS);
 }
 
+/* Whether a form of an operation, as ops.def has it, has this many operands and the first of this
+ * kind; *end is behind it. */
+static bool is_form(const char *form, const bf_ptx_instruction *instruction, const char **end) {
+  unsigned least = *form != '/' && *form, most = least;
+  bool is_address = *form == '[';
+  for (; *form && *form != '/'; form++) {
+    least += *form == ',';
+    most += *form == ',';
+    least -= *form == '?';
+  }
+  *end = *form ? form + 2 : form;
+  return instruction->operands >= least && instruction->operands <= most && most > 0 &&
+         is_address == (instruction->operand[0].kind == BF_PTX_ADDRESS);
+}
+
+/* Whether operand 0 is a result. Those of wgmma are waited for as groups. */
+static bool writes_first(const bf_ptx_instruction *instruction) {
+  const char *form = bf_ptx_op_get(instruction->opcode)->operands, *end = form;
+  if (*form == 'd' || instruction->opcode == BF_PTX_OP_WGMMA)
+    return *form == 'd';
+  for (; *form; form = end)
+    if (is_form(form, instruction, &end))
+      return *form == 'd';
+  return false;
+}
+
 /* The registers that an instruction names. A guarded instruction keeps its old result in some
  * lanes, but in-order issue makes it wait for that anyway. */
 static int set_registers(const bf_emu_instruction *found, const bf_sim_control *control, named *own,
                          bf_arena *arena, bf_sim_op *op) {
   const bf_ptx_instruction *instruction = found->instruction;
-  bool writes = bf_ptx_op_get(instruction->opcode)->operands[0] == 'd';
+  bool writes = writes_first(instruction);
   own->base = found->register_base;
   own->sources = own->results = 0;
   if (instruction->guard)

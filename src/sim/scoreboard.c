@@ -338,10 +338,34 @@ static void tested(bf_sim_sm *sm, bf_sim_warp *warp) {
   settle(sm, warp, sm->now + sm->gpu->mbarrier_wake_cycles);
 }
 
+/* When a warp that waits at the barrier of the cluster goes on: whoever came last, all learn of it
+ * as late after the last arrival. */
+static uint64_t behind_meeting(const bf_sim_sm *sm, const bf_sim_warp *warp, const scored *score) {
+  const uint64_t *last = bf_emu_block_notes(warp->block->emu);
+  uint64_t over = last ? last[score->meetings & 1] + sm->gpu->cluster_barrier_cycles : 0;
+  return over > sm->now ? over : sm->now;
+}
+
+/* Notes that a warp arrives at the barrier of the cluster, or waits there, and returns when it goes
+ * on if it can. Phases take turns with two numbers, as no block is ahead of another by two. */
+static uint64_t meet(const bf_sim_sm *sm, const bf_sim_warp *warp, scored *score,
+                     const bf_sim_op *op, uint64_t busy) {
+  uint64_t *last = bf_emu_block_notes(warp->block->emu);
+  score->is_meeting = op->joins_cluster;
+  if (op->joins_cluster)
+    return behind_meeting(sm, warp, score);
+  score->meetings++;
+  if (last && last[score->meetings & 1] < sm->now)
+    last[score->meetings & 1] = sm->now;
+  return busy;
+}
+
 static void freed(bf_sim_sm *sm, bf_sim_warp *warp) {
+  scored *score = &((board *)sm->core_data)->warp[warp->slot];
   run_free(sm, warp);
   if (warp->emu)
-    settle(sm, warp, behind_barrier(sm, warp));
+    settle(sm, warp,
+           score->is_meeting ? behind_meeting(sm, warp, score) : behind_barrier(sm, warp));
   else
     forget(sm, warp);
 }
@@ -531,8 +555,9 @@ static bool issue(bf_sim_sm *sm, unsigned scheduler, bf_sim_warp *warp) {
     bf_sim_tell(sm, warp, scheduler, instruction, sm->now, ready,
                 (unsigned)bf_count_wavefronts(&sm->touched.shared));
   uint64_t earliest = op->unit == BF_SIM_UNIT_BARRIER ? behind_barrier(sm, warp) : busy;
+  score->is_meeting = false;
   if (op->is_ordered && op->unit == BF_SIM_UNIT_BARRIER) /* of the cluster */
-    earliest = op->joins_cluster ? sm->now + sm->gpu->cluster_barrier_cycles : busy;
+    earliest = meet(sm, warp, score, op, busy);
   go_on(sm, warp, earliest);
   return true;
 }
@@ -774,6 +799,8 @@ static void admit(bf_sim_sm *sm, bf_sim_warp *warp) {
   score->shared_at = score->late_until = score->stored_at = score->store_loading = 0;
   score->late_count = score->owed_count = score->round = 0;
   score->guarded = 0;
+  score->meetings = 0;
+  score->is_meeting = false;
   score->owed_instructions = 0;
   score->has_copies = false;
   score->state = WAITING;

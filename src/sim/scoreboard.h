@@ -50,7 +50,9 @@ typedef struct scored {
   uint8_t late_first, late_count;
   uint8_t owed_count;
   unsigned owed_instructions;
-  uint32_t guarded; /* lanes that go on behind what a guard keeps from some of them; 0: none */
+  unsigned meetings; /* barriers of the cluster that it has arrived at */
+  bool is_meeting;   /* it has come to the wait there */
+  uint32_t guarded;  /* lanes that go on behind what a guard keeps from some of them; 0: none */
 } scored;
 
 typedef struct issuer {

@@ -574,22 +574,60 @@ app KERNEL=rotate STUB_SAVE="$work/saved" dlsym data $tile
 logged '2 of 3 kernels rewritten'
 logged 'rotate: left alone: line 134'
 called '^cuLaunchKernel: rotate, 1000 bytes' 1
-# The driver gets all that rewrite writes, and all that was there.
+called 'cuLibraryLoadData' 0
+# The driver gets the program's image, and for kernels that are launched what rewrite writes, each apart.
 "$build/bankfold" rewrite --hash fixed --output - $tile | grep '%bf_place' | sort -u >"$work/offline"
-grep '%bf_place' "$work/saved" | sed 's/__bankfold_1//' | sort -u | cmp - "$work/offline" ||
+for kernel in _Z9transposeILi16EEvPfPKf _Z9transposeILi32EEvPfPKf; do
+  app KERNEL=$kernel STUB_SAVE="$work/saved" dlsym data $tile
+  called 'cuModuleLoadData: PTX' 1
+  called 'cuLibraryLoadData: PTX' 1
+  called "^cuLaunchKernel: ${kernel}__bankfold_1" 1
+  grep '\.entry' "$work/saved" | grep -v "${kernel}__bankfold_1" && complain 'the driver gets more than one kernel'
+  cat "$work/saved" >>"$work/all_saved"
+done
+grep '%bf_place' "$work/all_saved" | sed 's/__bankfold_1//' | sort -u | cmp - "$work/offline" ||
   complain 'the driver gets other code than rewrite writes'
 app BANKFOLD_HASH=cute:3,4,3 KERNEL=rotate dlsym data $tile
 logged '3 of 3 kernels rewritten'
 called '^cuLaunchKernel: rotate__bankfold_1, 1024 bytes' 1
+# What was set before it was there is set then.
+called '^cuFuncSetAttribute: rotate__bankfold_1, attribute 8 = 1024' 1
+called '^cuFuncSetAttribute: rotate__bankfold_1, attribute 9 = 50' 1
+for way in proc thread; do
+  app KERNEL=_Z7limitedPfPKf $way library $data/limited.fatbin
+  called '^cuLaunchKernel[_a-z]*: _Z7limitedPfPKf__bankfold_1' 3
+  called '^cuKernelSetAttribute: _Z7limitedPfPKf__bankfold_1, attribute 8 = 1000, device 0' 1
+  called '^cuKernelSetCacheConfig: _Z7limitedPfPKf__bankfold_1, 2' 1
+  called 'cuLibraryLoadData: PTX' 1
+done
+# What takes long to compile comes later, and neither the process nor a context ends meanwhile.
+app STUB_COMPILE_MS=1500 BANKFOLD_HASH=cute:3,4,3 KERNEL=rotate dlsym data $tile
+logged 'rotate: its second version is compiled while the program goes on'
+called '^cuLaunchKernel: rotate, 1000 bytes' 1
+called '__bankfold_1' 0
+app STUB_COMPILE_MS=1200 BANKFOLD_HASH=cute:3,4,3 KERNEL=rotate dlsym contexts $tile
+called '^cuLaunchKernel: rotate, 1000 bytes' 1
+called '^cuLaunchKernel: rotate__bankfold_1, 1024 bytes' 1
+# Where times are taken, every launch waits for it.
+app STUB_COMPILE_MS=1200 BANKFOLD_TIMES="$work/times" BANKFOLD_HASH=cute:3,4,3 KERNEL=rotate dlsym data $tile
+called '^cuLaunchKernel: rotate__bankfold_1, 1024 bytes' 1
+# A kernel that shares variables with others stays in its module, as do the others.
+sed '0,/^\.address_size.*/s//&\n.global .align 4 .b8 common[64];/; s/bar.sync.*;/& st.global.u32 [common], 1;/' \
+  $tile >"$work/shares.ptx"
+app BANKFOLD_HASH=cute:3,4,3 KERNEL=rotate STUB_SAVE="$work/saved" dlsym data "$work/shares.ptx"
+called 'cuLibraryLoadData' 0
+called '^cuLaunchKernel: rotate__bankfold_1, 1024 bytes' 1
+[ "$(grep -c '\.entry' "$work/saved")" = 6 ] || complain 'the driver does not get both versions of all kernels'
 # A rewritten kernel that needs so many registers that 120 threads cannot be launched.
 echo '* %bf_place 119 80 0 1 0' >"$work/functions"
 app BANKFOLD_HASH=cute:3,4,3 KERNEL=rotate STUB_FUNCTIONS="$work/functions" dlsym data $tile
 called '^cuLaunchKernel: rotate, 1000 bytes' 1
 called ', refused' 0
-# Machine code that was limited to 40 registers: so are both versions that the driver compiles. Without a
+# Machine code that was limited to 40 registers: so is what the driver compiles. Without a
 # limit and far from one there is none.
+forget
 app STUB_SAVE="$work/saved" KERNEL=_Z7limitedPfPKf dlsym data $data/limited.fatbin
-[ "$(grep -c '^.maxnreg 40$' "$work/saved")" = 2 ] || complain "not limited: $(grep -A9 entry "$work/saved")"
+[ "$(grep -c '^.maxnreg 40$' "$work/saved")" = 1 ] || complain "not limited: $(grep -A9 entry "$work/saved")"
 logged '2 kernels are limited to the registers'
 if command -v ptxas >"$work/out"; then
   ptxas -arch=sm_90 -o "$work/cubin" "$work/saved" || complain 'ptxas refuses limits'
@@ -627,7 +665,6 @@ cmp $tile "$work/saved" || complain 'PTX was changed by a hash that cannot be us
 # Linked with other code: kernels have second versions there too, which are found by their names, but for
 # kernels that call functions of others.
 app BANKFOLD_HASH=cute:3,4,3 KERNEL=rotate dlsym link $tile
-logged 'rewritten image from the cache' # that of the same PTX alone
 called '^cuLaunchKernel: rotate__bankfold_1, 1024 bytes' 1
 sed '0,/^\.address_size.*/s//&\n.visible .shared .align 4 .b8 common[64];/' $tile >"$work/common.ptx"
 app BANKFOLD_HASH=fixed STUB_SAVE="$work/saved" dlsym link "$work/common.ptx"

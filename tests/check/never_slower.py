@@ -105,6 +105,23 @@ def check_saving():
     expect(seen == [0, 0, 1, 1, 2, 2], f"programs are saved late: {seen}")
 
 
+def check_others():
+    """Programs of a file: they run where it lies, and lines that differ from run to run do not count."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, "others.txt")
+        with open(path, "w", encoding="utf-8") as file:
+            file.write("# programs\nnbody ./nbody 'a b'  # small\n\n")
+        (program,) = never_slower.list_others(path)
+    expect(program.key == "others/nbody" and program.arguments(None, 20) == ["./nbody", "a b"] and
+           program.folder == os.path.abspath(folder), "a file of programs is read otherwise")
+    measured = never_slower.Measured(program)
+    for mode, out, status, is_fault in [("plain", "a\n1 ms\nb", 3, False), ("plain", "a\n2 ms\nb", 3, False),
+                                        ("run", "a\n3 ms\nb", 3, False), ("run", "a\n3 ms\nc", 3, True),
+                                        ("learn", "a\n3 ms\nb", 0, True)]:
+        measured.take(mode, {"out": out, "status": status, "err": "", "rows": {}}, True)
+        expect((mode in measured.faults) == is_fault, f"{mode} {out!r} {status}: {measured.faults}")
+
+
 def check_conflicts():
     """Every program and benchmark is in the list, and every program says what scale it has on a GPU."""
     with open(never_slower.CONFLICTS, encoding="utf-8") as file:
@@ -143,6 +160,7 @@ check_tables()
 check_modes()
 check_readers()
 check_saving()
+check_others()
 check_conflicts()
 print("\n".join(faults) or "times are judged as they must be")
 sys.exit(1 if faults else 0)

@@ -283,6 +283,18 @@ static void job_rest(const char *path) {
   printf("left %zu\n", left);
 }
 
+/* Ends contexts in all ways, right after a launch. */
+static void job_contexts(const char *path) {
+  void *function, *module = load_data(path);
+  must(CALL(cuModuleGetFunction, (void **, void *, const char *), &function, module, kernel_name),
+       "cuModuleGetFunction");
+  launch(function);
+  must(CALL(cuDevicePrimaryCtxRelease_v2, (int), 0), "cuDevicePrimaryCtxRelease");
+  must(CALL(cuDevicePrimaryCtxReset_v2, (int), 0), "cuDevicePrimaryCtxReset");
+  must(CALL(cuCtxDestroy_v2, (void *), (void *)8), "cuCtxDestroy");
+  launch(function);
+}
+
 static void job_data(const char *path) {
   void *function, *module = load_data(path), *same;
   if (CALL(cuModuleGetFunction, (void **, void *, const char *), &function, module, "missing") !=
@@ -642,16 +654,27 @@ static const struct {
   const char *name;
   void (*run)(const char *path);
 } jobs[] = {
-    {"data", job_data},       {"dataex", job_dataex},
-    {"fatbin", job_fatbin},   {"file", job_file},
-    {"library", job_library}, {"libraryfile", job_libraryfile},
-    {"threads", job_threads}, {"fork", job_fork},
-    {"hostile", job_hostile}, {"errors", job_errors},
-    {"loads", job_loads},     {"rest", job_rest},
-    {"kernels", job_kernels}, {"link", job_link},
-    {"table", job_table},     {"tables", job_tables},
-    {"exec", job_exec},       {"list", job_list},
-    {"learn", job_learn},     {"learnthreads", job_learnthreads},
+    {"data", job_data},
+    {"dataex", job_dataex},
+    {"contexts", job_contexts},
+    {"fatbin", job_fatbin},
+    {"file", job_file},
+    {"library", job_library},
+    {"libraryfile", job_libraryfile},
+    {"threads", job_threads},
+    {"fork", job_fork},
+    {"hostile", job_hostile},
+    {"errors", job_errors},
+    {"loads", job_loads},
+    {"rest", job_rest},
+    {"kernels", job_kernels},
+    {"link", job_link},
+    {"table", job_table},
+    {"tables", job_tables},
+    {"exec", job_exec},
+    {"list", job_list},
+    {"learn", job_learn},
+    {"learnthreads", job_learnthreads},
 };
 
 int main(int argc, char **argv) {

@@ -2,8 +2,9 @@
  * matters to the file that STUB_LOG names; a wrong call ends the program with status 99. STUB_ARCH
  * is the compute capability of its devices (90, or 90,80 for two), STUB_CUDA its version of CUDA
  * (13000). STUB_SAVE names a file that gets the last PTX. PTX with the words "// driver refuses" is
- * refused when it was rewritten. STUB_TABLE is the first word of its table for old runtimes: its
- * size in bytes (104).
+ * refused when it was rewritten. Libraries take STUB_COMPILE_MS to be loaded, during which neither
+ * a context nor the process may end. STUB_TABLE is the first word of its table for old runtimes:
+ * its size in bytes (104).
  *
  * What functions need is that of a table, the file that STUB_FUNCTIONS names, with lines
  *   KERNEL TEXT THREADS REGISTERS LOCAL BLOCKS ERROR
@@ -24,6 +25,7 @@
 #include <fcntl.h>
 #include <pthread.h>
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -131,6 +133,36 @@ API(cuCtxGetCurrent, void **context) {
   return CUDA_SUCCESS;
 }
 
+API(cuCtxSetCurrent, void *context) {
+  check(!context || context == (void *)8, "a bad context");
+  return CUDA_SUCCESS;
+}
+
+/* Loads of libraries that have not ended. */
+static atomic_int compiling;
+
+API(cuCtxDestroy_v2, void *context) {
+  say("%s", __func__);
+  check(context && !compiling, "a context ends while code is compiled");
+  return CUDA_SUCCESS;
+}
+
+API(cuDevicePrimaryCtxReset_v2, int device) {
+  say("%s", __func__);
+  check(device == 0 && !compiling, "a context is reset while code is compiled");
+  return CUDA_SUCCESS;
+}
+
+API(cuDevicePrimaryCtxRelease_v2, int device) {
+  say("%s", __func__);
+  check(device == 0 && !compiling, "a context is released while code is compiled");
+  return CUDA_SUCCESS;
+}
+
+__attribute__((destructor)) static void leave(void) {
+  check(!compiling, "the process ends while code is compiled");
+}
+
 API(cuDeviceGetName, char *name, int room, int device) {
   snprintf(name, (size_t)room, "stub %d", device);
   return CUDA_SUCCESS;
@@ -234,7 +266,11 @@ API(cuLibraryLoadData, void **library, const void *image, int *options, void **v
     check(options[i] == 4 && (uintptr_t)values[i] == 1000, "another option than was given");
   for (unsigned i = 0; i < library_count; i++)
     check(library_options[i] == 1 && !library_values[i], "another library option");
-  return load(library, image, 'L', __func__);
+  atomic_fetch_add(&compiling, 1);
+  usleep(1000 * (unsigned)listed("STUB_COMPILE_MS", "0", 0));
+  int result = load(library, image, 'L', __func__);
+  atomic_fetch_sub(&compiling, 1);
+  return result;
 }
 
 API(cuLibraryLoadFromFile, void **library, const char *path, int *options, void **values,
@@ -992,6 +1028,9 @@ static const struct {
     ANY(cuLibraryEnumerateKernels),
     ANY(cuLibraryGetModule),
     ANY(cuKernelGetFunction),
+    SINCE(4000, cuCtxDestroy),
+    SINCE(11000, cuDevicePrimaryCtxReset),
+    SINCE(11000, cuDevicePrimaryCtxRelease),
     ANY(cuFuncGetAttribute),
     ANY(cuFuncSetAttribute),
     ANY(cuFuncSetSharedSize),

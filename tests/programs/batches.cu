@@ -40,6 +40,17 @@ int main() {
   CHECK(cudaDeviceGetDefaultMemPool(&same, 0));
   CHECK(cudaMemSetMemPool(&where[0], cudaMemAllocationTypePinned, pool));
   printf("pools are the same: %d\n", pool == same);
+  cudaMemPoolProps kind = {};
+  kind.allocType = cudaMemAllocationTypePinned;
+  kind.location = where[0];
+  CHECK(cudaMemPoolCreate(&same, &kind));
+  CHECK(cudaDeviceSetMemPool(0, same));
+  cudaMemPool_t current;
+  CHECK(cudaDeviceGetMemPool(&current, 0));
+  printf("the current pool is the one that was set: %d\n", current == same);
+  CHECK(cudaMemPoolDestroy(current));
+  CHECK(cudaDeviceGetMemPool(&current, 0));
+  printf("without it, the default one: %d\n", current == pool);
 
   unsigned long long mark = 0;
   CHECK(cudaDeviceSetGraphMemAttribute(0, cudaGraphMemAttrUsedMemHigh, &mark));

@@ -121,7 +121,47 @@ static void boxes_land_where_they_do_on_an_h200(void **state) {
   assert_int_equal(same, boxes);
 }
 
+typedef struct span {
+  uint64_t first, end;
+} span;
+
+static void add_row(void *context, uint64_t address, uint64_t bytes) {
+  span *all = context;
+  all->first = address < all->first ? address : all->first;
+  all->end = address + bytes > all->end ? address + bytes : all->end;
+}
+
+static uint32_t below(uint32_t *state, uint32_t end) {
+  *state = *state * 1664525 + 1013904223;
+  return (*state >> 8) % end;
+}
+
+/* Of 5000 tiles, inside and across the borders of their tensors: the range is that of all rows. */
+static void ranges_are_those_of_rows(void **state) {
+  (void)state;
+  uint32_t random = 1;
+  for (unsigned i = 0; i < 5000; i++) {
+    bf_emu_box box = {.map = {.magic = BF_TENSOR_MAGIC, .type = BF_TENSOR_F16, .address = 1 << 20}};
+    box.map.rank = (uint8_t)(1 + below(&random, 4));
+    for (unsigned d = 0; d < box.map.rank; d++) {
+      box.map.size[d] = below(&random, 20);
+      box.map.stride[d] = 16 * (1 + below(&random, 200));
+      box.map.box[d] = (uint16_t)(1 + below(&random, 12));
+      box.map.step[d] = (uint8_t)(1 + below(&random, 3));
+      box.at[d] = (int32_t)below(&random, 60) - 30;
+    }
+    span rows = {UINT64_MAX, 0}, found;
+    bf_emu_box_rows(&box, add_row, &rows);
+    assert_int_equal(bf_emu_box_range(&box, &found.first, &found.end), rows.first < rows.end);
+    if (rows.first < rows.end) {
+      assert_int_equal(found.first, rows.first);
+      assert_int_equal(found.end, rows.end);
+    }
+  }
+}
+
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(boxes_land_where_they_do_on_an_h200)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(boxes_land_where_they_do_on_an_h200),
+                                     cmocka_unit_test(ranges_are_those_of_rows)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

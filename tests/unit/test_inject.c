@@ -30,6 +30,28 @@ int inject_rewrite(const inject_settings *settings, const char *name, const bf_t
   return bf_fail(diagnostic, BF_UNSUPPORTED, "no rewriter");
 }
 
+struct inject_apart *inject_aparts_create(const inject_image *image) {
+  (void)image;
+  return calloc(1, 1);
+}
+
+inject_apart_state inject_apart_look(const inject_pair *pair) {
+  (void)pair;
+  return INJECT_APART_IDLE;
+}
+
+inject_apart_state inject_apart_get(const inject_pair *pair) { return inject_apart_look(pair); }
+
+void *inject_apart_handle(const inject_pair *pair) {
+  (void)pair;
+  return NULL;
+}
+
+int inject_set_beside(const inject_pair *pair, unsigned setting, int value) {
+  (void)pair, (void)setting, (void)value;
+  return CUDA_SUCCESS;
+}
+
 /* ---- Content hashes ---- */
 
 /* The digest of size bytes 0, 1, 2, ... taken in pieces, as hexadecimal digits. */

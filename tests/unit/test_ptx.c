@@ -9,6 +9,7 @@
 #include <cmocka.h>
 
 #include "ptx/block.h"
+#include "ptx/extract.h"
 #include "ptx/ptx.h"
 #include "random.h"
 
@@ -47,6 +48,55 @@ static bf_ptx_module *parse_file(const char *path) {
   bf_ptx_module *module = parse_text(data);
   free(data);
   return module;
+}
+
+/* ---- Kernels alone ---- */
+
+/* Extracts a kernel: its PTX, which parses, or NULL where it cannot stand alone. */
+static char *extract(const char *text, const char *kernel) {
+  bf_ptx_module *module = parse_text(text);
+  bf_text made = {0};
+  bool is_alone;
+  assert_int_equal(bf_ptx_extract(module, kernel, &made, &is_alone, NULL), BF_OK);
+  bf_ptx_free(module);
+  assert_int_equal(is_alone, made.size > 0);
+  if (is_alone)
+    bf_ptx_free(parse_text(made.data));
+  return made.data;
+}
+
+static void test_extract(void **state) {
+  (void)state;
+  static const char text[] =
+      HEAD ".global .u32 counter;\n.const .u32 table[4];\n.shared .b8 used[64];\n.shared .b8 "
+           "other[64];\n"
+           ".func deep()\n{\n\tst.shared.u32 [used], 1;\n\tret;\n}\n"
+           ".func middle()\n{\n\tcall deep;\n\tret;\n}\n"
+           ".func counts()\n{\n\tred.global.add.u32 [counter], 1;\n\tret;\n}\n"
+           ".entry alone()\n{\n\tcall middle;\n\tret;\n}\n"
+           ".entry shares()\n{\n\tcall counts;\n\tret;\n}\n"
+           ".entry reads()\n{\n\t.reg .u32 %r;\n\tld.const.u32 %r, [table+4];\n\tret;\n}\n"
+           ".entry none()\n{\n\tret;\n}\n";
+  char *made = extract(text, "alone");
+  for (const char *const *name =
+           (const char *const[]){"deep()", "middle()", "alone()", "used[", NULL};
+       *name; name++)
+    assert_non_null(strstr(made, *name));
+  for (const char *const *name =
+           (const char *const[]){"other", "counts", "shares", "none", "counter", NULL};
+       *name; name++)
+    assert_null(strstr(made, *name));
+  free(made);
+  free(extract(text, "none"));
+  assert_null(extract(text, "shares"));
+  assert_null(extract(text, "reads"));
+  assert_null(extract(
+      ".version 8.5\n.target sm_90, debug\n.address_size 64\n.entry k()\n{\n\tret;\n}\n", "k"));
+  bf_ptx_module *module = parse_text(text);
+  bool is_alone;
+  assert_int_equal(bf_ptx_extract(module, "middle", NULL, &is_alone, NULL), BF_BAD_INPUT);
+  assert_int_equal(bf_ptx_extract(module, "missing", NULL, &is_alone, NULL), BF_BAD_INPUT);
+  bf_ptx_free(module);
 }
 
 /* ---- Opcodes ---- */
@@ -471,14 +521,15 @@ static void test_required_block(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_opcodes_in_order), cmocka_unit_test(test_common_opcodes),
-      cmocka_unit_test(test_corpus),           cmocka_unit_test(test_random_flow),
-      cmocka_unit_test(test_branch_table),     cmocka_unit_test(test_endless_loop),
-      cmocka_unit_test(test_instruction),      cmocka_unit_test(test_constants),
-      cmocka_unit_test(test_scopes),           cmocka_unit_test(test_calls),
-      cmocka_unit_test(test_summary),          cmocka_unit_test(test_errors),
-      cmocka_unit_test(test_zero_byte),        cmocka_unit_test(test_truncated),
-      cmocka_unit_test(test_nesting),          cmocka_unit_test(test_required_block),
+      cmocka_unit_test(test_extract),        cmocka_unit_test(test_opcodes_in_order),
+      cmocka_unit_test(test_common_opcodes), cmocka_unit_test(test_corpus),
+      cmocka_unit_test(test_random_flow),    cmocka_unit_test(test_branch_table),
+      cmocka_unit_test(test_endless_loop),   cmocka_unit_test(test_instruction),
+      cmocka_unit_test(test_constants),      cmocka_unit_test(test_scopes),
+      cmocka_unit_test(test_calls),          cmocka_unit_test(test_summary),
+      cmocka_unit_test(test_errors),         cmocka_unit_test(test_zero_byte),
+      cmocka_unit_test(test_truncated),      cmocka_unit_test(test_nesting),
+      cmocka_unit_test(test_required_block),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -41,9 +41,12 @@ static void copies_take_time(void **state) {
   uint64_t least = cycles_of_copy(256, "");
   assert_int_equal(cycles_of_copy(256, "copy_start_cycles=150"), least + 100);
   assert_int_equal(cycles_of_copy(256, "copy_land_cycles=70"), least + 50);
+  assert_int_equal(cycles_of_copy(256, "mbarrier_cycles=120"), least + 100);
   /* 62 lines more, ten cycles apart; of the last one the row is open. */
-  uint64_t slow = cycles_of_copy(8192, "return_bytes_per_cycle=1024 copy_line_cycles=10");
-  assert_true(slow >= cycles_of_copy(256, "return_bytes_per_cycle=1024") + 500);
+  uint64_t slow = cycles_of_copy(8192, "copy_line_cycles=10");
+  assert_true(slow >= cycles_of_copy(256, "") + 500);
+  /* They do not come as slowly as what goes to the first-level cache. */
+  assert_int_equal(cycles_of_copy(8192, "return_bytes_per_cycle=8"), cycles_of_copy(8192, ""));
 }
 
 /* A phase that nobody completes is told, with who waits. */
@@ -124,6 +127,41 @@ static uint64_t cycles_of_clusters(unsigned blocks, unsigned workers, const char
   return cycles;
 }
 
+/* What block 0 of a cluster does to the memory of block 1, which has ended by then, ends with. */
+static bf_emu_fault fault_of_late(const char *line) {
+  bf_text text = {0};
+  sim_bed own;
+  bf_text_addf(&text,
+               "mov.u32 %%r50, words;\nmov.u32 %%r0, %%cluster_ctarank;\n"
+               "mbarrier.init.shared.b64 [16000], 100;\n"
+               "barrier.cluster.arrive;\nbarrier.cluster.wait;\n"
+               "setp.eq.u32 %%p0, %%r0, 1;\n@%%p0 ret;\nmov.u32 %%r1, 0;\n"
+               "AGAIN:\nadd.u32 %%r1, %%r1, 1;\nsetp.lt.u32 %%p1, %%r1, 1000;\n@%%p1 bra AGAIN;\n"
+               "mov.u32 %%r2, 16000;\nmapa.shared::cluster.u32 %%r3, %%r2, 1;\n%s\nret;\n",
+               line);
+  sim_bed_make(&own, text.data, "sms=4");
+  bf_emu_launch launch = bed_launch(&own.at, "made", 2, 32, &own.memory, sizeof own.memory);
+  launch.cluster[0] = 2;
+  launch.cluster[1] = launch.cluster[2] = 1;
+  bf_sim_result result = sim_bed_simulate(&own, &launch);
+  bf_emu_fault fault = result.emu.fault;
+  bf_arena_free(&result.arena);
+  sim_bed_close(&own);
+  bf_text_free(&text);
+  return fault;
+}
+
+/* An arrival that nobody can see is none; everything else is told with the block. */
+static void blocks_that_have_ended_are_told(void **state) {
+  (void)state;
+  bf_emu_fault fault = fault_of_late("mbarrier.arrive.shared::cluster.b64 _, [%r3];");
+  assert_int_equal(fault.kind, BF_EMU_NO_FAULT);
+  fault = fault_of_late("ld.shared::cluster.u32 %r4, [%r3];");
+  assert_int_equal(fault.kind, BF_EMU_OUT_OF_BOUNDS);
+  assert_int_equal(fault.address, 16000);
+  assert_string_equal(fault.text, "block 1 of the cluster has ended");
+}
+
 static void clusters_meet(void **state) {
   (void)state;
   static const char few[] = "sms=4 blocks_per_sm=1 gpc_sms=2";
@@ -132,7 +170,9 @@ static void clusters_meet(void **state) {
   /* Two clusters run side by side, four one after the other. */
   assert_true(cycles_of_clusters(4, 1, few) < two + two / 2);
   assert_true(cycles_of_clusters(8, 1, few) > two + two / 2);
-  assert_true(cycles_of_clusters(2, 1, "sms=4 cluster_barrier_cycles=700") > two + 500);
+  /* Two barriers; what one block tells the other comes at ends of spans of 32 cycles. */
+  assert_int_equal(cycles_of_clusters(2, 1, "sms=4 cluster_barrier_cycles=660"),
+                   cycles_of_clusters(2, 1, "sms=4 cluster_barrier_cycles=340") + 2 * 320);
   /* All blocks of a cluster on one multiprocessor. */
   cycles_of_clusters(4, 1, "sms=1 blocks_per_sm=2");
 }
@@ -143,6 +183,7 @@ int main(void) {
       cmocka_unit_test(missing_bytes_are_told),
       cmocka_unit_test(products_take_the_matrix_units),
       cmocka_unit_test(clusters_meet),
+      cmocka_unit_test(blocks_that_have_ended_are_told),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
