@@ -147,6 +147,8 @@ CLASSES = (
     ("offset of whole rows: shift, once for an address", r"shr\.u\d+ \t%bf_place"),
     ("offset of whole rows: sum", r"add\.s\d+ \t%bf_term"),
     ("offset to bits that are known: XOR", r"xor\.b\d+ \t%bf_place"),
+    ("another array at the same subscript: sum, in the access", r"(add\.s32 \t%bf_place\d+, %bf_place\d+|(mov\.u32|sub\.s32) \t)"
+     r"?[^;]*%bf_distance"),
     ("other offset: sum", r"(add\.s\d+|mov\.u32) \t%bf_(logical|place)"),
     ("generic address", r"(isspacep\.shared|cvta\S*|selp\.b\d+) \t%bf_"),
 )

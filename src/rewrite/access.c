@@ -41,6 +41,7 @@ enum {
    * those at other offsets, so many in a function. Measured with bench/rewrite_cost.py: without a
    * limit, softmax of the corpus takes 156 registers in place of 32. */
   MOST_KEPT = 8,
+  MOST_DISTANCES = 32, /* between two arrays, in a function */
 };
 
 /* A register that holds H(base + offset) ^ fix, less `less`, behind the lines before an
@@ -53,6 +54,7 @@ typedef struct held {
   int64_t offset;
   uint64_t fix;
   int64_t less;
+  const struct hashing *by;
   unsigned place;
   uint32_t at;    /* the instruction */
   bool is_steady; /* it holds wherever that instruction comes first; else in its block */
@@ -68,6 +70,11 @@ typedef struct hashing {
   unsigned whole_bits; /* a multiple of 2^whole_bits changes no bit that is written, nor carries
                           into what is shifted out */
 } hashing;
+
+/* How far the address of a variable is from that of another, in a register. */
+typedef struct distance {
+  const bf_ptx_variable *from, *to;
+} distance;
 
 /* The function that is being written. */
 typedef struct writer {
@@ -88,7 +95,9 @@ typedef struct writer {
   held held[MOST_HELD];
   unsigned helds, next_held;
   unsigned places, wide_places; /* registers used so far */
-  unsigned kept;                /* places at offsets that are kept from block to block */
+  distance distance[MOST_DISTANCES];
+  unsigned distances;
+  unsigned kept; /* places at offsets that are kept from block to block */
   bool uses_predicate;
   bool uses_term[2], uses_logical[2]; /* of 32 and of 64 bits */
   bf_ptx_registers *narrow, *wide;    /* the places, as declared; they outlive the writer */
@@ -210,6 +219,7 @@ static const held *find_held(const writer *w, const bf_ptx_operand *base, int64_
 /* Remembers a place that is written before instruction `at`; is_kept: beyond its block. */
 static void hold(writer *w, held what, bool is_kept) {
   unsigned slot = w->helds < MOST_HELD ? w->helds++ : w->next_held++ % MOST_HELD;
+  what.by = w->own;
   what.is_steady = is_kept && bf_rewrite_is_steady(w->hoist, what.base, what.at);
   w->held[slot] = what;
 }
@@ -587,6 +597,73 @@ static unsigned put_fix(writer *w, const bf_ptx_operand *base, const parts *of, 
   return place;
 }
 
+/* ---- Places of other arrays at the same subscript ---- */
+
+/* The number of the register that holds to - from; MOST_DISTANCES: there are too many. It is
+ * computed where the function begins. */
+static unsigned put_distance(writer *w, const bf_ptx_variable *from, const bf_ptx_variable *to) {
+  for (unsigned i = 0; i < w->distances; i++)
+    if (w->distance[i].from == from && w->distance[i].to == to)
+      return i;
+  if (w->distances == MOST_DISTANCES)
+    return MOST_DISTANCES;
+  unsigned own = w->distances++;
+  w->distance[own] = (distance){from, to};
+  PUT(w, "mov.u32 \t%sdistance%u, %s;\n", w->prefix, own, to->name);
+  PUT(w, "mov.u32 \t%slogical, %s;\n", w->prefix, from->name);
+  PUT(w, "sub.s32 \t%sdistance%u, %sdistance%u, %slogical;\n", w->prefix, own, w->prefix, own,
+      w->prefix);
+  w->uses_logical[0] = true;
+  put_before(w, 0);
+  return own;
+}
+
+/* Whether a place of another base is one of this base, but for how far the variables are apart. */
+static bool is_sibling(const writer *w, const held *own, const bf_ptx_operand *base,
+                       const bf_rewrite_split *split, bf_rewrite_split *other) {
+  const bf_ptx_function *function = w->function->function;
+  uint64_t unread = (uint64_t)1 << w->own->bits;
+  if (own->by != w->own || own->base->kind != BF_PTX_REGISTER || is_wide(own->base) ||
+      same_base(own->base, base) ||
+      !bf_rewrite_split_base(function, w->hoist, own->base, w->index, other) ||
+      other->subscript != split->subscript)
+    return false;
+  evenness a = even_base(w, own->base), b = even_base(w, base);
+  return ((a.zeros ^ b.zeros) & (unread - 1)) == 0 && a.rest == b.rest &&
+         bf_rewrite_are_apart(w->plan, w->kernel, other->variable, split->variable, unread);
+}
+
+/* Makes the target of base + offset of the place of another array at the same subscript; false
+ * where there is none. Places to which something is still to be added, as whole rows are, do not
+ * count: the bits that the distance touches are not those of a sum yet. */
+static bool put_sibling(writer *w, const bf_ptx_operand *base, const parts *of, target *to) {
+  uint64_t first_line = w->function->function->instruction[0]->line;
+  bf_rewrite_split split, other;
+  if (is_wide(base) || (of->high && is_whole(w, base, of->high)) ||
+      !bf_rewrite_split_base(w->function->function, w->hoist, base, w->index, &split))
+    return false;
+  for (unsigned i = 0; i < w->helds; i++) {
+    held own = w->held[i];
+    if (own.is_generic || own.shift || own.is_sum || own.less || own.offset != (int64_t)of->high ||
+        own.fix != of->fix || !is_at_hand(w, &own) || !is_sibling(w, &own, base, &split, &other) ||
+        split.variable->line >= first_line || other.variable->line >= first_line)
+      continue;
+    unsigned apart = put_distance(w, other.variable, split.variable);
+    if (apart == MOST_DISTANCES)
+      return false;
+    to->place = new_place(w, false);
+    PUT(w, "add.s32 \t%splace%u, %splace%u, %sdistance%u;\n", w->prefix, to->place, w->prefix,
+        own.place, w->prefix, apart);
+    put_before(w, w->index);
+    own.base = base;
+    own.place = to->place;
+    own.at = w->index;
+    hold(w, own, true);
+    return true;
+  }
+  return false;
+}
+
 /* The place of base + offset and what to add to it. */
 static target put_shared(writer *w, const bf_ptx_operand *base, int64_t offset) {
   uint64_t zeros = even_base(w, base).zeros, unread = (uint64_t)1 << w->own->bits;
@@ -603,6 +680,8 @@ static target put_shared(writer *w, const bf_ptx_operand *base, int64_t offset) 
     to.immediate += found->less;
     return to;
   }
+  if (!is_still && put_sibling(w, base, &of, &to))
+    return to;
   if (is_still) { /* the hash leaves the base where it is */
     to.place = put_fix(w, base, &of, name_of(w, base), of.unhashed_fix, 0);
     return to;
@@ -802,6 +881,7 @@ static void write_declarations(writer *w) {
     unsigned places = wide ? w->wide_places : w->places;
     declare(w, places, type, wide ? "place_wide" : "place", places);
   }
+  declare(w, w->distances, "b32", "distance", w->distances);
   w->code->declarations = bf_arena_copy(w->plan->arena, w->text.size ? w->text.data : "");
   w->failed |= w->text.failed || !w->code->declarations;
 }

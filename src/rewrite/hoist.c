@@ -186,6 +186,10 @@ bool bf_rewrite_is_steady(const bf_rewrite_hoist *hoist, const bf_ptx_operand *b
          bf_rewrite_comes_first(hoist, definition, instruction);
 }
 
+uint32_t bf_rewrite_definition(const bf_rewrite_hoist *hoist, const bf_ptx_operand *base) {
+  return is_name(base) ? NONE : hoist->definition[base->registers->first + base->index];
+}
+
 /* Whether the text of the base means the same in front of an instruction further up. */
 static bool is_visible(const bf_rewrite_hoist *h, const bf_ptx_operand *base, uint32_t at) {
   if (h->is_inner[at])

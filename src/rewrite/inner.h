@@ -337,6 +337,8 @@ bool bf_rewrite_is_steady(const bf_rewrite_hoist *hoist, const bf_ptx_operand *b
                           uint32_t instruction);
 /* Whether every way to instruction `to` passes `from`, or they are the same. */
 bool bf_rewrite_comes_first(const bf_rewrite_hoist *hoist, uint32_t from, uint32_t to);
+/* The only instruction that writes a register, without a guard; UINT32_MAX: there is none such. */
+uint32_t bf_rewrite_definition(const bf_rewrite_hoist *hoist, const bf_ptx_operand *base);
 /* Notes that an access needs the hash of its base; false when memory is exhausted. */
 bool bf_rewrite_hoist_note(bf_rewrite_hoist *hoist, const bf_ptx_operand *base, uint32_t access);
 /* The instruction before which the hash of a base is computed for an access: itself, or one outside
@@ -344,5 +346,22 @@ bool bf_rewrite_hoist_note(bf_rewrite_hoist *hoist, const bf_ptx_operand *base, 
  * accesses that were noted part. */
 uint32_t bf_rewrite_hoist_to(const bf_rewrite_hoist *hoist, const bf_ptx_operand *base,
                              uint32_t access, bool is_noted);
+
+/* ---- Arrays at the same subscript (siblings.c) ---- */
+
+/* A register that holds the address of a variable plus another register, as that is now. */
+typedef struct bf_rewrite_split {
+  uint32_t subscript; /* the number of the other register */
+  const bf_ptx_variable *variable;
+} bf_rewrite_split;
+
+/* Whether the base of an access is known to be such a sum at an instruction. */
+bool bf_rewrite_split_base(const bf_ptx_function *function, const bf_rewrite_hoist *hoist,
+                           const bf_ptx_operand *base, uint32_t instruction,
+                           bf_rewrite_split *split);
+/* Whether the addresses of two static variables, as the kernel declares them, differ by a multiple
+ * of that many bytes. */
+bool bf_rewrite_are_apart(const bf_rewrite_plan *plan, const bf_rewrite_kernel_plan *kernel,
+                          const bf_ptx_variable *one, const bf_ptx_variable *other, uint64_t bytes);
 
 #endif

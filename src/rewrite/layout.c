@@ -51,6 +51,7 @@ bf_ptx_variable bf_rewrite_declared(const bf_rewrite_plan *plan,
 
 enum {
   MOST_ALIGNMENT_BYTES = 1024, /* what counts of an alignment (alignment.c) */
+  MOST_APART_BYTES = 4096,     /* what counts between two variables (siblings.c) */
   MOST_USERS = 32,             /* of a variable, and variables of each: others stay as they are */
 };
 
@@ -64,9 +65,11 @@ static bool is_wanted(const bf_rewrite_plan *plan, unsigned variable) {
   return false;
 }
 
-/* Bytes of the variables of a kernel, in the order of the module, as ptxas puts them. */
-static uint64_t total_bytes(const bf_rewrite_plan *plan, const bf_rewrite_kernel_plan *kernel) {
-  uint64_t end_bytes = 0;
+/* Bytes of the variables of a kernel, in the order of the module, as ptxas puts them; all_ends: the
+ * sum of where each of them ends, which is larger where one has moved. */
+static uint64_t total_bytes(const bf_rewrite_plan *plan, const bf_rewrite_kernel_plan *kernel,
+                            bool all_ends) {
+  uint64_t end_bytes = 0, sum_bytes = 0;
   for (unsigned i = 0; i < kernel->uses; i++) {
     const bf_rewrite_use *use = &kernel->use[i];
     bf_ptx_variable placed = *plan->variable[use->variable];
@@ -75,19 +78,22 @@ static uint64_t total_bytes(const bf_rewrite_plan *plan, const bf_rewrite_kernel
     else if (is_wanted(plan, use->variable))
       placed = bf_rewrite_padded(plan, use->variable);
     end_bytes = bf_rewrite_append(end_bytes, &placed);
+    sum_bytes += end_bytes;
   }
-  return end_bytes;
+  return all_ends ? sum_bytes : end_bytes;
 }
 
-/* Whether all kernels that use the variable need as much memory as with `before` for it. */
+/* Whether all kernels that use the variable need as much memory as with what it is aligned to now,
+ * and, where it is aligned for the sake of others, nothing moves. */
 static bool is_free(bf_rewrite_plan *plan, unsigned variable, unsigned aligned_bytes) {
   const bf_rewrite_numbers *users = &plan->users[variable];
   unsigned before = plan->aligned_bytes[variable];
+  bool stays = aligned_bytes > MOST_ALIGNMENT_BYTES;
   for (unsigned n = 0; n < users->count; n++) {
     const bf_rewrite_kernel_plan *kernel = &plan->kernel[users->item[n]];
-    uint64_t now = total_bytes(plan, kernel);
+    uint64_t now = total_bytes(plan, kernel, stays);
     plan->aligned_bytes[variable] = aligned_bytes;
-    uint64_t then = total_bytes(plan, kernel);
+    uint64_t then = total_bytes(plan, kernel, stays);
     plan->aligned_bytes[variable] = before;
     if (then > now)
       return false;
@@ -106,9 +112,21 @@ static bool is_simple(const bf_rewrite_plan *plan, unsigned variable) {
   return true;
 }
 
+/* Whether a kernel that uses the variable has others that are static too. */
+static bool has_siblings(const bf_rewrite_plan *plan, unsigned variable) {
+  const bf_rewrite_numbers *users = &plan->users[variable];
+  for (unsigned n = 0; n < users->count; n++)
+    for (unsigned i = 0; i < plan->kernel[users->item[n]].uses; i++) {
+      unsigned other = plan->kernel[users->item[n]].use[i].variable;
+      if (other != variable && plan->variable[other]->bytes > MOST_ALIGNMENT_BYTES)
+        return true;
+    }
+  return false;
+}
+
 /* Aligns a static variable to as much as is free, and no more than it is large. */
 static void align_static(bf_rewrite_plan *plan, unsigned variable) {
-  unsigned bytes = MOST_ALIGNMENT_BYTES;
+  unsigned bytes = has_siblings(plan, variable) ? MOST_APART_BYTES : MOST_ALIGNMENT_BYTES;
   while (bytes > BF_REWRITE_ROW_BYTES && bytes / 2 >= plan->variable[variable]->bytes)
     bytes /= 2;
   while (bytes > BF_REWRITE_ROW_BYTES && !is_free(plan, variable, bytes))

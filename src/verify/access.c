@@ -26,6 +26,7 @@ uint64_t bf_verify_access_bytes(const bf_ptx_instruction *instruction) {
 /* An access being judged. */
 typedef struct access_pair {
   bf_verify_body *body;
+  uint32_t number; /* of the rewritten instruction: */
   const bf_ptx_instruction *instruction;
   const bf_ptx_operand *was, *is; /* address operands */
   const bf_hash *hash;            /* that it goes through; NULL: it is left alone */
@@ -130,13 +131,25 @@ static const char *judge_generic(const access_pair *access, const bf_verify_bits
   return NULL;
 }
 
+/* The hash of the same subscript in another array, moved by how far that is away, is one of this
+ * address where both registers are sums of the subscript and an array. */
+static bf_verify_bits settle(const access_pair *access, const bf_verify_bits *wanted) {
+  const bf_verify_bits *value = &access->value.when[1];
+  if (value->unknown || !value->atom.to || wanted->atom.base != BF_VERIFY_REGISTER)
+    return *value;
+  if (!bf_verify_are_siblings(access->body, &value->atom, wanted->atom.number, access->number))
+    return bf_verify_unknown("the hash of an address in another array");
+  return bf_verify_settle(value, &wanted->atom);
+}
+
 /* A shared address must be hashed. */
 static const char *judge_shared(const access_pair *access, const bf_verify_bits *logical) {
   bf_verify_bits hashed = bf_verify_hashed(logical, access->hash);
+  bf_verify_bits value = settle(access, &hashed);
   if (access->value.test)
     return "a shared address hashed under a condition";
-  if (!bf_verify_same_bits(&access->value.when[1], &hashed))
-    return difference(access, &hashed, &access->value.when[1], logical);
+  if (!bf_verify_same_bits(&value, &hashed))
+    return difference(access, &hashed, &value, logical);
   return NULL;
 }
 
@@ -272,9 +285,10 @@ static bool find_hash(const bf_verify_body *body, const access_pair *access, con
   return true;
 }
 
-void bf_verify_access(bf_verify_body *body, const bf_ptx_instruction *original,
-                      const bf_ptx_instruction *rewritten) {
+void bf_verify_access(bf_verify_body *body, const bf_ptx_instruction *original, uint32_t number) {
+  const bf_ptx_instruction *rewritten = body->rewritten->instruction[number];
   access_pair access = {.body = body,
+                        .number = number,
                         .instruction = rewritten,
                         .was = bf_verify_shared_address(original),
                         .is = bf_verify_shared_address(rewritten),

@@ -201,9 +201,14 @@ bf_verify_bits bf_verify_shift(const bf_verify_bits *bits, int left) {
   return shifted;
 }
 
-static bool same_atom(const bf_verify_atom *a, const bf_verify_atom *b) {
+/* Whether both are the same address, but for the offset. */
+static bool same_base(const bf_verify_atom *a, const bf_verify_atom *b) {
   return a->base == b->base && a->number == b->number && a->variable == b->variable &&
-         a->width == b->width && a->offset == b->offset;
+         a->from == b->from && a->to == b->to;
+}
+
+static bool same_atom(const bf_verify_atom *a, const bf_verify_atom *b) {
+  return same_base(a, b) && a->width == b->width && a->offset == b->offset;
 }
 
 /* Whether inputs leave the bit of one of them as it is, whatever the bits of others that vary. */
@@ -285,8 +290,7 @@ static bool find_other(const bf_verify_bits *const input[3], unsigned main, bf_v
     const bf_verify_atom *other = &input[i]->atom;
     if (i == main || bf_verify_is_constant(input[i]))
       continue;
-    if (input[i]->lag || other->base != own->base || other->number != own->number ||
-        other->variable != own->variable || other->width != own->width ||
+    if (input[i]->lag || !same_base(other, own) || other->width != own->width ||
         (is_found && other->offset != atom->offset))
       return false;
     *atom = *other;
@@ -400,6 +404,72 @@ bf_verify_bits bf_verify_to_generic(const bf_verify_bits *bits) {
   }
   result.is_offset = false;
   return result;
+}
+
+/* ---- Distances between variables ---- */
+
+/* Whether bits are those of an atom of that kind, and nothing else. */
+static bool is_atom(const bf_verify_bits *bits, bf_verify_base base) {
+  return !bits->unknown && bits->atom.base == base && is_plain(bits) && !bits->is_offset &&
+         bits->width == 32 && bits->atom.width == 32 && !bits->atom.offset && !bits->constant &&
+         is_own_from(bits, 0);
+}
+
+bool bf_verify_is_distance(const bf_verify_bits *bits) { return is_atom(bits, BF_VERIFY_DISTANCE); }
+
+bf_verify_bits bf_verify_distance(const bf_verify_bits *to, const bf_verify_bits *from) {
+  bf_verify_atom atom = {.base = BF_VERIFY_DISTANCE, .width = 32};
+  if (!is_atom(to, BF_VERIFY_VARIABLE) || !is_atom(from, BF_VERIFY_VARIABLE))
+    return bf_verify_unknown("a difference of something else than two variables");
+  atom.from = from->atom.variable;
+  atom.to = to->atom.variable;
+  return bf_verify_atom_bits(&atom);
+}
+
+/* Lowest bits of the address of a static variable, less where shared memory begins, that are 0. */
+static unsigned zero_bits(const bf_ptx_variable *variable) {
+  bool is_fixed = variable->bytes && variable->linkage == BF_PTX_PRIVATE;
+  return is_fixed ? bf_verify_variable_zero_bits(variable) : 0;
+}
+
+/* Lowest bits that adding the distance between two variables leaves alone: wherever shared memory
+ * begins, it is a multiple of what both are aligned to. */
+static unsigned bits_kept(const bf_verify_atom *atom) {
+  unsigned from = zero_bits(atom->from), to = zero_bits(atom->to);
+  unsigned least = from < to ? from : to;
+  return least < 31 ? least : 31;
+}
+
+bf_verify_bits bf_verify_move(const bf_verify_bits *bits, const bf_verify_bits *distance) {
+  bf_verify_bits sum = *bits;
+  if (bits->unknown)
+    return sum;
+  unsigned kept = bits_kept(&distance->atom);
+  if (bits->atom.base != BF_VERIFY_REGISTER || bits->atom.to || bits->is_offset ||
+      !is_plain(bits) || bits->width != 32 || bits->atom.width != 32 || !is_own_from(bits, kept) ||
+      bits->constant >> kept)
+    return bf_verify_unknown("an addition of a distance whose carries are not known");
+  sum.atom.from = distance->atom.from;
+  sum.atom.to = distance->atom.to;
+  sum.atom.zeros &= low_bits(kept);
+  for (unsigned i = kept; i < sum.width; i++)
+    sum.row[i] = own_row(&sum.atom, i);
+  return sum;
+}
+
+bf_verify_bits bf_verify_settle(const bf_verify_bits *moved, const bf_verify_atom *atom) {
+  bf_verify_bits settled = *moved;
+  if (moved->unknown || !moved->atom.to)
+    return settled;
+  unsigned kept = bits_kept(&moved->atom);
+  uint64_t differs = (own_zeros(&moved->atom) ^ own_zeros(atom)) & low_bits(kept);
+  if (!is_plain(moved) || moved->width != atom->width || moved->atom.offset != atom->offset ||
+      differs || !is_own_from(moved, kept) || moved->constant >> kept)
+    return bf_verify_unknown("the hash of another array at another place");
+  settled.atom = *atom;
+  for (unsigned i = kept; i < settled.width; i++)
+    settled.row[i] = own_row(atom, i);
+  return settled;
 }
 
 bf_verify_bits bf_verify_hashed(const bf_verify_bits *bits, const bf_hash *hash) {

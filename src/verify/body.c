@@ -330,7 +330,7 @@ static bool prepare(bf_verify_body *body, bf_arena *arena) {
 /* Judges an instruction of the original if it is an access. */
 static void visit(bf_verify_body *body, uint32_t number) {
   if (bf_verify_shared_address(body->partner[number]))
-    bf_verify_access(body, body->partner[number], body->rewritten->instruction[number]);
+    bf_verify_access(body, body->partner[number], number);
 }
 
 /* Judges the accesses of a function whose statements are those of the original. */

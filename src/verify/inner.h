@@ -68,15 +68,18 @@ bool bf_verify_names_overlap(const bf_ptx_registers *a, const bf_ptx_registers *
 typedef enum bf_verify_base {
   BF_VERIFY_NO_BASE, /* a constant */
   BF_VERIFY_REGISTER,
-  BF_VERIFY_VARIABLE
+  BF_VERIFY_VARIABLE,
+  BF_VERIFY_DISTANCE, /* no address: how far one variable is from another */
 } bf_verify_base;
 
 /* An address that is not known, base + offset: what a register holds now, or the address of a
- * variable. The bits of the base in zeros are known to be 0. */
+ * variable. The bits of the base in zeros are known to be 0. To a register, the distance between
+ * two variables may have been added. */
 typedef struct bf_verify_atom {
   bf_verify_base base;
   uint32_t number;
   const bf_ptx_variable *variable;
+  const bf_ptx_variable *from, *to; /* to - from was added; NULL: nothing */
   unsigned width;
   uint64_t zeros, offset;
 } bf_verify_atom;
@@ -108,6 +111,15 @@ bf_verify_bits bf_verify_table(const bf_verify_bits *a, const bf_verify_bits *b,
 bf_verify_bits bf_verify_resize(const bf_verify_bits *bits, unsigned width);
 bf_verify_bits bf_verify_to_offset(const bf_verify_bits *bits);
 bf_verify_bits bf_verify_to_generic(const bf_verify_bits *bits);
+/* The distance between the variables whose addresses both are. */
+bf_verify_bits bf_verify_distance(const bf_verify_bits *to, const bf_verify_bits *from);
+/* Whether bits are such a distance. */
+bool bf_verify_is_distance(const bf_verify_bits *bits);
+/* bits + distance, where the bits are those of a register but for ones that the distance leaves
+ * alone. */
+bf_verify_bits bf_verify_move(const bf_verify_bits *bits, const bf_verify_bits *distance);
+/* What was moved, as bits of an atom without a distance that is the same address. */
+bf_verify_bits bf_verify_settle(const bf_verify_bits *moved, const bf_verify_atom *atom);
 /* The hash of an address in bytes. */
 bf_verify_bits bf_verify_hashed(const bf_verify_bits *bits, const bf_hash *hash);
 bool bf_verify_same_bits(const bf_verify_bits *a, const bf_verify_bits *b);
@@ -340,6 +352,7 @@ typedef struct bf_verify_body {
   bf_verify_slot *slot;               /* per register: what a new one holds */
   const bf_verify_value **result;     /* per instruction: what it wrote when last evaluated */
   struct bf_verify_flow *flow;
+  struct bf_verify_siblings *siblings; /* NULL: not needed yet */
   uint32_t scan;
   bool failed;    /* a finding ends the comparison of this function */
   bool no_memory; /* so does a lack of memory */
@@ -387,6 +400,13 @@ void bf_verify_flow_walk(bf_verify_body *body,
                          void (*visit)(bf_verify_body *body, uint32_t instruction));
 void bf_verify_flow_free(bf_verify_body *body);
 
+/* ---- siblings.c ---- */
+
+/* Whether an atom with a distance is at an instruction the address in a register: register and
+ * atom are then sums of the same number and of the two variables. */
+bool bf_verify_are_siblings(bf_verify_body *body, const bf_verify_atom *moved, uint32_t number,
+                            uint32_t instruction);
+
 /* ---- obstacle.c ---- */
 
 /* Why an instruction sees how shared memory is laid out, in words; NULL: it does not. */
@@ -407,9 +427,9 @@ const bf_ptx_operand *bf_verify_shared_address(const bf_ptx_instruction *instruc
 /* The rewritten form of a variable of the original, or NULL. */
 const bf_ptx_variable *bf_verify_twin_of(const bf_verify_body *body,
                                          const bf_ptx_variable *original);
-/* Judges an access whose instructions are the same but for the address. */
-void bf_verify_access(bf_verify_body *body, const bf_ptx_instruction *original,
-                      const bf_ptx_instruction *rewritten);
+/* Judges an access, the instruction of that number, which is the same as in the original but for
+ * the address. */
+void bf_verify_access(bf_verify_body *body, const bf_ptx_instruction *original, uint32_t number);
 
 /* Bytes that one lane touches at its address, or those of a line of a tile; 0 where that is not
  * known. */

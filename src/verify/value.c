@@ -163,6 +163,8 @@ static bf_verify_bits evaluate_add(const bf_verify_bits in[3]) {
     return bf_verify_add(&in[0], in[1].constant);
   if (bf_verify_is_constant(&in[0]))
     return bf_verify_add(&in[1], in[0].constant);
+  if (bf_verify_is_distance(&in[1]))
+    return bf_verify_move(&in[0], &in[1]);
   return bf_verify_unknown("a sum of two registers");
 }
 
@@ -205,6 +207,8 @@ static bf_verify_bits evaluate_case(const bf_ptx_instruction *instruction,
   switch (instruction->opcode) {
   case BF_PTX_OP_ADD:
     return evaluate_add(in);
+  case BF_PTX_OP_SUB:
+    return bf_verify_distance(&in[0], &in[1]);
   case BF_PTX_OP_MOV:
     return in[0];
   case BF_PTX_OP_SHL:

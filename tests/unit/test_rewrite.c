@@ -853,6 +853,41 @@ static void joined_logic(void **state) {
   bf_hash_free(hash);
 }
 
+/* Two arrays at one subscript share a hash where they are aligned to what it reads, and where the
+ * subscript is written once. */
+static void siblings(void **state) {
+  (void)state;
+  static const struct {
+    const char *hash, *words, *between;
+    bool is_shared;
+  } cases[] = {{"xor:0,5,15", "512", "", true},
+               {"fixed", "1024", "", true},
+               {"fixed", "512", "", false},
+               {"xor:0,5,15", "300", "", false},
+               {"xor:0,5,15", "512", "add.u32 %r1, %r1, 128;\n", false}};
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    char text[1024];
+    bf_rewrite_result result;
+    snprintf(text, sizeof text,
+             HEAD ".entry k()\n{\n.reg .b32 %%r<8>;\n.shared .b32 a[%s];\n.shared .b32 b[%s];\n"
+                  "mov.u32 %%r0, %%tid.x;\nshl.b32 %%r1, %%r0, 2;\nmov.u32 %%r2, a;\n"
+                  "mov.u32 %%r3, b;\nadd.u32 %%r4, %%r2, %%r1;\n%sadd.u32 %%r5, %%r1, %%r3;\n"
+                  "st.shared.u32 [%%r4], %%r0;\nst.shared.u32 [%%r5], %%r0;\n"
+                  "ld.shared.u32 %%r6, [%%r4+12];\nld.shared.u32 %%r7, [%%r5+12];\nret;\n}\n",
+             cases[i].words, cases[i].words, cases[i].between);
+    bf_ptx_module *module = parse(text);
+    bf_hash *hash = hash_of(cases[i].hash);
+    bf_rewrite_options options = {.context = hash, .hash_of = same};
+    rewrite(module, hash, &result);
+    assert_true(result.kernel[0].is_rewritten);
+    assert_int_equal(strstr(result.text.data, "_distance0") != NULL, cases[i].is_shared);
+    verify(module, &result, &options);
+    bf_rewrite_free(&result);
+    bf_hash_free(hash);
+    bf_ptx_free(module);
+  }
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(golden_registers),
@@ -873,6 +908,7 @@ int main(void) {
       cmocka_unit_test(dynamic_memory),
       cmocka_unit_test(costs),
       cmocka_unit_test(joined_logic),
+      cmocka_unit_test(siblings),
       cmocka_unit_test(loops),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -24,8 +24,9 @@ typedef struct test_pair {
 /* Four-byte accesses of many kinds, a call, a barrier object, generic accesses; granules of 16
  * bytes: vectors, matrices, 64-bit addresses, one hash for several offsets; hashes that are used in
  * other blocks and in loops; hashes of sums made of that of a summand, and addresses that the hash
- * leaves alone; arrays with hashes of their own; functions under several hashes. */
-enum { NARROW, WIDE, LOOPS, LINEAR, ARRAYS, CLONES, PAIRS };
+ * leaves alone; arrays with hashes of their own; functions under several hashes; the hash of one
+ * array for another at the same subscript. */
+enum { NARROW, WIDE, LOOPS, LINEAR, ARRAYS, CLONES, SIBLINGS, PAIRS };
 static const test_pair pairs[PAIRS] = {
     {"tests/data/verify/narrow.txt", {"narrow"}, "narrow=fixed"},
     {"tests/data/verify/wide.txt", {"wide"}, "wide=cute:3,4,3"},
@@ -37,6 +38,7 @@ static const test_pair pairs[PAIRS] = {
     {"tests/data/verify/clones.txt",
      {"one", "two", "plain"},
      "one=fixed two=cute:3,4,3 plain=none"},
+    {"tests/data/verify/siblings.txt", {"siblings"}, "siblings=xor:0,5,15"},
 };
 
 /* One side of a text: lines without a mark and those with mark. */
