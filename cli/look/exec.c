@@ -146,7 +146,7 @@ static bf_run_settings settings_of(const settings *s, const char *record, const 
 static bool preload(const char *runtime, const char *name) {
   char library[PATH_MAX + 80];
   snprintf(library, sizeof library, "%s/%s", runtime, name);
-  return access(library, R_OK) != 0 || bf_process_prepend_variable("LD_PRELOAD", library);
+  return access(library, R_OK) != 0 || bf_process_preload(library);
 }
 
 /* Has the program find the stand-ins; those that it needs itself also against a path inside it. */

@@ -41,7 +41,7 @@ static int set_environment(const settings *s, const bf_text *content, const char
                                 .log = s->log,
                                 .learn = s->learn};
   BF_TRY(cli_wrap_put_hashes(s->hash_file, content, &told, diagnostic));
-  return bf_process_prepend_variable("LD_PRELOAD", library) ? BF_OK : bf_no_memory(diagnostic);
+  return bf_process_preload(library) ? BF_OK : bf_no_memory(diagnostic);
 }
 
 /* Whether a folder of LD_LIBRARY_PATH has a CUDA driver. */

@@ -232,8 +232,7 @@ static int set_environment(const tuner *t, const char *library, bf_diagnostic *d
   snprintf(pattern, sizeof pattern, "%s/%%p", t->times);
   bf_rewriting_settings told = {.times = pattern, .cache = t->cache};
   BF_TRY(bf_rewriting_settings_put(&told, diagnostic));
-  bool is_done = bf_process_prepend_variable("LD_PRELOAD", library) &&
-                 setenv("CUDA_MODULE_LOADING", "EAGER", 0) == 0;
+  bool is_done = bf_process_preload(library) && setenv("CUDA_MODULE_LOADING", "EAGER", 0) == 0;
   return is_done ? BF_OK : bf_no_memory(diagnostic);
 }
 

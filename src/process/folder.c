@@ -37,3 +37,11 @@ bool bf_process_prepend_variable(const char *name, const char *value) {
   bf_text_free(&text);
   return done;
 }
+
+bool bf_process_preload(const char *library) {
+  static const char is_told[] = "verify_asan_link_order=";
+  const char *options = getenv("ASAN_OPTIONS");
+  return ((options && strstr(options, is_told)) ||
+          bf_process_prepend_variable("ASAN_OPTIONS", "verify_asan_link_order=0")) &&
+         bf_process_prepend_variable("LD_PRELOAD", library);
+}

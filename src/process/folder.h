@@ -15,5 +15,8 @@ void bf_process_remove_folder(const char *folder);
 
 /* Sets a variable of the environment to "value:what it was"; false where memory is exhausted. */
 bool bf_process_prepend_variable(const char *name, const char *value);
+/* Has programs load a library before all others; false where memory is exhausted. Those with
+ * AddressSanitizer, which must come first in its own view, are told that it need not. */
+bool bf_process_preload(const char *library);
 
 #endif

@@ -213,6 +213,29 @@ static void test_find(void **state) {
   free(kept);
 }
 
+/* A library comes first, also before AddressSanitizer, unless the user says otherwise. */
+static void test_preload(void **state) {
+  (void)state;
+  const char *options = getenv("ASAN_OPTIONS"), *libraries = getenv("LD_PRELOAD");
+  char *kept[] = {options ? strdup(options) : NULL, libraries ? strdup(libraries) : NULL};
+  setenv("ASAN_OPTIONS", "halt_on_error=1", 1);
+  setenv("LD_PRELOAD", "b.so", 1);
+  assert_true(bf_process_preload("a.so") && bf_process_preload("first.so"));
+  assert_string_equal(getenv("LD_PRELOAD"), "first.so:a.so:b.so");
+  assert_string_equal(getenv("ASAN_OPTIONS"), "verify_asan_link_order=0:halt_on_error=1");
+  setenv("ASAN_OPTIONS", "verify_asan_link_order=1", 1);
+  assert_true(bf_process_preload("a.so"));
+  assert_string_equal(getenv("ASAN_OPTIONS"), "verify_asan_link_order=1");
+  for (unsigned i = 0; i < 2; i++) {
+    const char *name = i ? "LD_PRELOAD" : "ASAN_OPTIONS";
+    if (kept[i])
+      setenv(name, kept[i], 1);
+    else
+      unsetenv(name);
+    free(kept[i]);
+  }
+}
+
 /* What mpirun tells, and the cores and disks that follow from it. */
 static void test_ranks(void **state) {
   (void)state;
@@ -245,6 +268,7 @@ int main(void) {
       cmocka_unit_test(test_watched), cmocka_unit_test(test_terminal),
       cmocka_unit_test(test_not_run), cmocka_unit_test(test_memory_file),
       cmocka_unit_test(test_folder),  cmocka_unit_test(test_find),
+      cmocka_unit_test(test_preload),
       cmocka_unit_test(test_ranks),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
