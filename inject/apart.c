@@ -234,7 +234,7 @@ inject_apart_state inject_apart_get(const inject_pair *pair) {
   bool is_first = apart->state == INJECT_APART_IDLE;
   if (is_first)
     ask(apart);
-  if (is_first && apart->state == INJECT_APART_BUSY)
+  if ((is_first || inject_takes_times) && apart->state == INJECT_APART_BUSY)
     wait_for(apart);
   int state = apart->state;
   pthread_mutex_unlock(&mutex);

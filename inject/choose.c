@@ -536,7 +536,7 @@ static bool take_turn(inject_launch *launch, inject_decision *decision, bool is_
 void inject_choose(inject_pair *pair, inject_launch *launch) {
   pthread_once(&once, find_driver);
   bool is_there = __atomic_load_n(&pair->beside, __ATOMIC_ACQUIRE);
-  if (!is_there && inject_apart_look(pair) == INJECT_APART_BUSY)
+  if (!is_there && !inject_takes_times && inject_apart_look(pair) == INJECT_APART_BUSY)
     return;
   size of = size_of(pair, launch);
   inject_decision *found = find(pair->subject, &of);

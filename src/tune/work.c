@@ -546,18 +546,6 @@ static bool is_added(const bf_ptx_instruction *instruction) {
          !is_shadow(instruction->operand[0].registers->name);
 }
 
-/* Whether ptxas computes it: how far one array is from another, and a place that is so far away,
- * which goes into the access (rewrite/siblings.c). */
-static bool is_constant(const bf_ptx_instruction *instruction) {
-  const bf_ptx_operand *last =
-      instruction->operands ? &instruction->operand[instruction->operands - 1] : NULL;
-  for (unsigned i = 0; last && i < 2; i++, last = &instruction->operand[0])
-    if (last->kind == BF_PTX_REGISTER && strncmp(last->registers->name, "%bf", 3) == 0 &&
-        strstr(last->registers->name, "_distance"))
-      return true;
-  return false;
-}
-
 /* Whether nobody needs what an instruction computes. */
 static bool is_dropped(const bf_work_version *version, const bf_ptx_instruction *instruction) {
   const bf_ptx_operand *to = instruction->operands ? &instruction->operand[0] : NULL;
@@ -566,8 +554,7 @@ static bool is_dropped(const bf_work_version *version, const bf_ptx_instruction 
 }
 
 static cost cost_of(const counting *c, uint32_t index) {
-  if (is_dropped(c->version, c->version->function->instruction[index]) ||
-      is_constant(c->version->function->instruction[index]))
+  if (is_dropped(c->version, c->version->function->instruction[index]))
     return (cost){NOTHING, 0, 0, 0};
   cost own = written_cost(c, index);
   bool was_added = is_added(c->version->function->instruction[index]);

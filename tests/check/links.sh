@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # Links between the pages of the documentation lead to files that exist. Code is no link: `[](auto i)`.
+# shellcheck disable=SC2016 # backquotes are those of the pages
 set -u
 cd "$(dirname "$0")/../.." || exit 2
 faults=0

@@ -111,7 +111,7 @@ fi
 cat project/kernels/turn.cuh <(tail -n +2 project/main.cu) >own.cu
 nvcc -arch=sm_90 -lineinfo -ptx "$work/own.cu" -o lines.ptx
 scan lines.ptx
-expect 0 'lines.ptx, blocks of 16x16 (launch at own.cu:9)' 'lines.ptx, blocks of 32x32 (launch at own.cu:8)'
+expect 0 '2 kernels with shared memory' 'lines.ptx, blocks of 16x16 (launch at own.cu:9)'
 
 # A file that is named must hold something; limits.
 scan project/more/libnone.so

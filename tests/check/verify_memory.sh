@@ -8,7 +8,7 @@ trap 'rm -rf "$work"' EXIT
 compile() {
   "${CC:-cc}" -std=gnu11 -g -D_GNU_SOURCE -Iinclude -Isrc "$@" \
     -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc tests/check/verify/memory.c \
-    src/ptx/{ops,decimal,index,lexer,names,parse,parse_expression,parse_operand,parse_declaration,parse_body,print,flow,dominate}.c \
+    src/ptx/{ops,decimal,index,lexer,names,parse,parse_expression,parse_operand,parse_declaration,parse_body,print,flow,dominate,tile}.c \
     src/verify/*.c src/gf2/*.c src/hash/{hash,parse,convert,cost}.c \
     src/base/{arena,table,text,diagnostic,guess}.c -lm -o "$work/memory"
 }

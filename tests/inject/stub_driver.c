@@ -46,11 +46,12 @@ typedef struct object {
   char kind; /* Module, Library, Function, Kernel, Node, Event */
   char name[64];
   struct object *from;
-  char *text;     /* PTX of a module or library */
-  double ns;      /* of an event: when it was recorded */
-  bool is_marked; /* of an event: it was recorded */
-  bool was_asked; /* whether it has passed */
-  int limit;      /* of a function or kernel: attribute 8 */
+  char *text;              /* PTX of a module or library */
+  double ns;               /* of an event: when it was recorded */
+  bool is_marked;          /* of an event: it was recorded */
+  bool was_asked;          /* whether it has passed */
+  int limit;               /* of a function or kernel: attribute 8 */
+  struct object *function; /* of a kernel; NULL: nobody has asked for it */
   cu_kernel_node node;
 } object;
 
@@ -426,10 +427,16 @@ API(cuLibraryGetModule, void **module, void *library) {
   return CUDA_SUCCESS;
 }
 
+static pthread_mutex_t functions_lock = PTHREAD_MUTEX_INITIALIZER;
+
 API(cuKernelGetFunction, void **function, void *kernel) {
   say("%s", __func__);
   object *from = object_of(kernel, "K");
-  *function = create('F', from->name, from);
+  pthread_mutex_lock(&functions_lock);
+  if (!from->function)
+    from->function = create('F', from->name, from);
+  *function = from->function;
+  pthread_mutex_unlock(&functions_lock);
   return CUDA_SUCCESS;
 }
 

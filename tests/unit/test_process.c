@@ -268,8 +268,7 @@ int main(void) {
       cmocka_unit_test(test_watched), cmocka_unit_test(test_terminal),
       cmocka_unit_test(test_not_run), cmocka_unit_test(test_memory_file),
       cmocka_unit_test(test_folder),  cmocka_unit_test(test_find),
-      cmocka_unit_test(test_preload),
-      cmocka_unit_test(test_ranks),
+      cmocka_unit_test(test_preload), cmocka_unit_test(test_ranks),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
