@@ -19,7 +19,7 @@ static void try_array(bf_patch *patch, const bf_source_array *declared) {
     bf_source_value(patch->source, declared, "k<1, 2>", open + 1,
                     patch->source->token[open].partner, &shared.dimension[i]);
   }
-  bf_patch_array array = {declared, &shared, &suggestion, "BF_FUZZ", false, false};
+  bf_patch_array array = {declared, &shared, &suggestion, "BF_FUZZ", false, false, false};
   char problem[200];
   bf_patch_add(patch, &array, problem, NULL);
 }
