@@ -147,7 +147,11 @@ static void end_work(void) {
 
 void inject_apart_wait(void) {
   pthread_mutex_lock(&mutex);
-  while (is_working)
+  for (; first; first = first->next)
+    __atomic_store_n(&first->state, INJECT_APART_IDLE, __ATOMIC_RELEASE);
+  last = &first;
+  pthread_cond_broadcast(&changed);
+  while (is_compiling)
     pthread_cond_wait(&changed, &mutex);
   pthread_mutex_unlock(&mutex);
 }

@@ -545,7 +545,10 @@ void inject_choose(inject_pair *pair, inject_launch *launch) {
   launch->decision = found;
   bool is_beside = found && atomic_load_explicit(&found->is_beside, memory_order_relaxed);
   /* Another handle of the same kernel may have been decided about. */
-  if (is_beside && !__atomic_load_n(&pair->beside, __ATOMIC_ACQUIRE) && !complete(pair))
+  void *beside = __atomic_load_n(&pair->beside, __ATOMIC_ACQUIRE);
+  if (!beside && found && (is_beside || found->lesson) && complete(pair))
+    beside = __atomic_load_n(&pair->beside, __ATOMIC_ACQUIRE);
+  if (!beside)
     return;
   if (found && found->lesson && !launch->is_node)
     is_beside = take_turn(launch, found, is_beside);
@@ -554,7 +557,7 @@ void inject_choose(inject_pair *pair, inject_launch *launch) {
   if (!is_beside || is_read || !can_run_at_once(launch, found))
     return;
   launch->is_beside = true;
-  launch->chosen = pair->beside;
+  launch->chosen = beside;
   launch->chosen_bytes = inject_round(pair->kernel, launch->bytes);
 }
 

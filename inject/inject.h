@@ -226,7 +226,7 @@ inject_apart_state inject_apart_look(const inject_pair *pair);
 inject_apart_state inject_apart_get(const inject_pair *pair);
 /* The handle of one that is ready, of the kind that the pair has; NULL: it has none. */
 void *inject_apart_handle(const inject_pair *pair);
-/* Waits for all that is being compiled. */
+/* Waits for what is being compiled; what is not begun may be asked for again. */
 void inject_apart_wait(void);
 
 /* ---- Launches ---- */

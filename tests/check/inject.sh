@@ -600,6 +600,11 @@ for way in proc thread; do
   called '^cuKernelSetCacheConfig: _Z7limitedPfPKf__bankfold_1, 2' 1
   called 'cuLibraryLoadData: PTX' 1
 done
+# Versions take turns through whatever handle of a kernel.
+for _ in 1 2 3; do
+  app BANKFOLD_HASH=auto BANKFOLD_LEARN=1 KERNEL=_Z7limitedPfPKf proc library $data/limited.fatbin
+  called ', refused' 0
+done
 # What takes long to compile comes later, and neither the process nor a context ends meanwhile.
 app STUB_COMPILE_MS=1500 BANKFOLD_HASH=cute:3,4,3 KERNEL=rotate dlsym data $tile
 logged 'rotate: its second version is compiled while the program goes on'
