@@ -14,17 +14,28 @@ static bool is_alone(const bf_ptx_module *module, const bf_rewrite_kernel *kerne
   return bf_ptx_extract(module, kernel->beside, NULL, &is_alone, NULL) == BF_OK && is_alone;
 }
 
+/* The parameters that decide what a kernel does to shared memory; none where that is not known. */
+static void find_values(const bf_ptx_module *module, const char *name, bf_text *values) {
+  const bf_ptx_function *kernel = bf_ptx_find(module, name);
+  bf_diagnostic diagnostic = {.caret = -1};
+  if (kernel && inject_values_write(kernel, values, &diagnostic) != BF_OK)
+    bf_text_free(values);
+}
+
 /* Adds what is to be known about one kernel: nothing where it has no hash. */
 static void describe(const bf_ptx_module *module, const bf_rewrite_kernel *kernel,
-                     inject_rewritten *rewritten) {
-  bf_text reason = {0};
+                     bool needs_values, inject_rewritten *rewritten) {
+  bf_text reason = {0}, values = {0};
   rewritten->hashed += kernel->is_rewritten;
   if (!kernel->is_rewritten)
     bf_listed_reason(kernel, &reason);
+  else if (needs_values)
+    find_values(module, kernel->name, &values);
   if (kernel->is_rewritten)
     inject_add_kernel(&(inject_kernel){.name = kernel->name,
                                        .beside = kernel->beside,
                                        .hash = kernel->hash,
+                                       .values = values.size ? values.data : NULL,
                                        .is_alone = is_alone(module, kernel),
                                        .rounds = kernel->has_dynamic_shared,
                                        .row_bytes = kernel->dynamic_row_bytes,
@@ -36,8 +47,9 @@ static void describe(const bf_ptx_module *module, const bf_rewrite_kernel *kerne
   else if (reason.size)
     inject_add_kernel(&(inject_kernel){.name = kernel->name, .reason = reason.data},
                       &rewritten->lines);
-  rewritten->lines.failed |= reason.failed;
+  rewritten->lines.failed |= reason.failed || values.failed;
   bf_text_free(&reason);
+  bf_text_free(&values);
   bf_listed_remark(kernel, &rewritten->remarks);
   bf_text_puts(&rewritten->remarks, "\n");
 }
@@ -98,10 +110,11 @@ static void add_reasons(const bf_plans *plans, bf_rewrite_result *result) {
 /* ---- Modules ---- */
 
 /* Describes what became of a module. */
-static int take(const bf_rewrite_result *result, inject_rewritten *rewritten,
+static int take(const bf_rewrite_result *result, const bf_plans *plans, inject_rewritten *rewritten,
                 bf_diagnostic *diagnostic) {
   for (unsigned i = 0; i < result->kernels; i++)
-    describe(result->module, &result->kernel[i], rewritten);
+    describe(result->module, &result->kernel[i], i < plans->count && plans->plan[i].needs_values,
+             rewritten);
   rewritten->kernels = result->kernels;
   rewritten->is_changed = result->is_changed;
   if (result->is_changed)
@@ -137,7 +150,7 @@ static int process(const inject_settings *settings, const char *name, const bf_p
   if (!error)
     add_reasons(&c.plans, &result);
   if (!error)
-    error = take(&result, rewritten, diagnostic);
+    error = take(&result, &c.plans, rewritten, diagnostic);
   bf_rewrite_free(&result);
   bf_plans_free(&c.plans);
   return error;

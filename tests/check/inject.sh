@@ -623,6 +623,17 @@ app BANKFOLD_HASH=cute:3,4,3 KERNEL=rotate STUB_SAVE="$work/saved" dlsym data "$
 called 'cuLibraryLoadData' 0
 called '^cuLaunchKernel: rotate__bankfold_1, 1024 bytes' 1
 [ "$(grep -c '\.entry' "$work/saved")" = 6 ] || complain 'the driver does not get both versions of all kernels'
+# Values of parameters decide, however they are passed: with a stride of 32 words all lanes meet in a bank, with 11 none do.
+for _ in 1 2; do # the second time from the cache
+  app BANKFOLD_HASH=auto KERNEL=stepped VALUES='32 32 11 32 11 11' dlsym values tests/data/inject/stepped.ptx
+  called '^cuLaunchKernel: stepped__bankfold_1' 3
+  called '^cuLaunchKernel: stepped, ' 3
+  [ "$(grep -c 'stepped, blocks of' "$work/log")" = 2 ] || complain 'values are predicted more than once'
+done
+# Values that change at each launch are looked at a few times, and then no more.
+app BANKFOLD_HASH=auto KERNEL=stepped VALUES="$(seq -s' ' 33 2 2033)" dlsym values tests/data/inject/stepped.ptx
+[ "$(grep -c 'stepped, blocks of' "$work/log")" = 33 ] || complain 'too many values are predicted'
+called '^cuLaunchKernel: stepped, ' 1001
 # A rewritten kernel that needs so many registers that 120 threads cannot be launched.
 echo '* %bf_place 119 80 0 1 0' >"$work/functions"
 app BANKFOLD_HASH=cute:3,4,3 KERNEL=rotate STUB_FUNCTIONS="$work/functions" dlsym data $tile

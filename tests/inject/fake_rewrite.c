@@ -9,9 +9,10 @@
 /* Fewer blocks at once are taken to cost too much. */
 bool inject_foresee(const inject_image *image, const inject_kernel *kernel,
                     const inject_launch *launch, unsigned multiprocessors,
-                    const unsigned resident[2], bool *may_gain, char *reason, size_t reason_bytes) {
+                    const unsigned resident[2], const inject_values *values, bool *may_gain,
+                    char *reason, size_t reason_bytes) {
   *may_gain = true;
-  (void)image, (void)kernel, (void)launch, (void)multiprocessors;
+  (void)image, (void)kernel, (void)launch, (void)multiprocessors, (void)values;
   snprintf(reason, reason_bytes, "it is predicted");
   return resident[1] >= resident[0];
 }
