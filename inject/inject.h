@@ -93,9 +93,10 @@ typedef struct inject_rewritten {
 
 /* Adds the line of a kernel. */
 void inject_add_kernel(const inject_kernel *kernel, bf_text *lines);
-/* Adds hashed kernels to PTX by the hashes of settings. A bf_error where it cannot be read. */
+/* Adds hashed kernels to PTX by the hashes of settings; has_code: the program has machine code that
+ * would have to be compiled anew for some. A bf_error where it cannot be read. */
 int inject_rewrite(const inject_settings *settings, const char *name, const bf_text *ptx,
-                   inject_rewritten *rewritten, bf_diagnostic *diagnostic);
+                   bool has_code, inject_rewritten *rewritten, bf_diagnostic *diagnostic);
 
 /* Limits the registers of kernels in rewritten PTX to what lets launches have as many threads as
  * with the program's machine code, a cubin. What cannot be read limits nothing. */

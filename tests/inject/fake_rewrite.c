@@ -18,13 +18,13 @@ bool inject_foresee(const inject_image *image, const inject_kernel *kernel,
 }
 
 int inject_rewrite(const inject_settings *settings, const char *name, const bf_text *ptx,
-                   inject_rewritten *rewritten, bf_diagnostic *diagnostic) {
+                   bool has_code, inject_rewritten *rewritten, bf_diagnostic *diagnostic) {
   static const char limit[] = "// threads in x: ";
   const char *most = strstr(ptx->data, limit);
   most = most ? most + sizeof limit - 1 : NULL;
   const char *cursor = ptx->data, *end = ptx->data + ptx->size;
   bf_kernel_text kernel;
-  (void)settings;
+  (void)settings, (void)has_code;
   if (!strstr(ptx->data, ".version"))
     return bf_fail_file(diagnostic, BF_BAD_INPUT, name, "no PTX");
   bool is_dynamic = strstr(ptx->data, ".extern .shared");
