@@ -13,7 +13,8 @@ typedef struct work {
 } work;
 
 /* A kernel per form. offset[] has a place per lane; shared memory is a copy of from, and is copied
- * to to at the end. */
+ * to to at the end. What is done at once needs the range that a place of the code used before, so
+ * that all is done twice. */
 static const struct {
   const char *name, *load, *store;
   unsigned bytes;
@@ -48,8 +49,11 @@ static char *make_text(void) {
         "add.u64 %%f, %%from, %%w; add.u64 %%t, %%to, %%w;\n",
         is_shared ? "s" : "", forms[form].name, ELEMENTS * bytes, ELEMENTS * bytes, bytes);
     if (!is_shared) {
-      at += snprintf(text + at, MOST - (size_t)at, "@%%q %s;\n@%%q %s;\nret; }\n", forms[form].load,
-                     forms[form].store);
+      at +=
+          snprintf(text + at, MOST - (size_t)at,
+                   "mov.u32 %%i, 0;\nagain: @%%q %s;\n@%%q %s;\n"
+                   "add.u32 %%i, %%i, 1; setp.lt.u32 %%more, %%i, 2; @%%more bra again;\nret; }\n",
+                   forms[form].load, forms[form].store);
       continue;
     }
     const char *value = strchr(forms[form].load, '%');
