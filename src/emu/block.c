@@ -1,5 +1,6 @@
 /* Blocks: the warps of a block with their registers, its shared memory, and how it begins. */
 #include "emu/block.h"
+#include "emu/cluster.h"
 
 #include "emu/late.h"
 #include "emu/proxy.h"
@@ -168,7 +169,7 @@ void bf_emu_block_begin(bf_emu_block *block, bf_emu_worker *worker, uint64_t ind
   block->has_acquired = false;
   block->has_ended = false;
   block->cluster = NULL;
-  block->rank = 0;
+  bf_emu_block_rank(block, 0);
   block->quiet = 0;
   bf_emu_jobs_drop(block);
   bf_emu_tensor_begin(block);
