@@ -238,7 +238,7 @@ static void tell_far(bf_emu_warp *warp, const bf_emu_op *op, bf_op kind, unsigne
                                   : BF_OPERAND_FAR_ATOMIC] =
       (bf_operand){.rows = (uint32_t)__builtin_popcount(mask),
                    .columns = width_bytes,
-                   .bytes = 32 * bf_memory_far_sectors(side, mask, address)};
+                   .bytes = 32 * bf_memory_far_sectors(side, width_bytes, mask, address)};
   bf_emu_tell_operands(warp, op, operand);
 }
 
