@@ -276,10 +276,13 @@ static void fail_phase(bf_emu_warp *warp, const bf_emu_path *path) {
   memcpy(&word, warp->block->shared + path->test_address, sizeof word);
   bf_emu_phase phase = bf_emu_phase_unpack(word);
   unsigned waiting = count_waiting(warp->block, path->test_address);
-  const char *hint = phase.transactions < 0 ? " (more bytes came than expect_tx announced)"
-                     : phase.transactions   ? " (no copy on its way brings them)"
-                     : phase.expected == 0  ? " (it was never initialised)"
-                                            : "";
+  const char *hint =
+      phase.transactions < 0           ? " (more bytes came than expect_tx announced)"
+      : phase.transactions             ? " (no copy on its way brings them)"
+      : phase.expected == 0            ? " (it was never initialised)"
+      : phase.pending < phase.expected ? ""
+      : phase.parity ? " (nobody has come in this phase, the one of parity 1: was parity 0 meant?)"
+                     : " (nobody has come in this phase, the one of parity 0: was parity 1 meant?)";
   char others[64] = "";
   say_others(warp->block, path->test_address, others, sizeof others);
   bf_emu_fail(warp, path->test, BF_EMU_DEADLOCK, (unsigned)__builtin_ctz(path->mask),

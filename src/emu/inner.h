@@ -337,11 +337,12 @@ typedef struct bf_emu_block {
   struct bf_emu_block *next;
   bool is_checked; /* its shared memory is: for races, or for what was not written */
   /* Where races are looked for (race.c). */
-  bool has_acquired;          /* its last access was strong */
-  uint64_t fences;            /* made by its threads */
-  struct bf_race_word *words; /* who accessed shared memory, or NULL */
-  struct bf_race_line *lines; /* the same for lines of it */
-  struct bf_emu_proxy *proxy; /* of proxy.c, or NULL */
+  bool has_acquired;            /* its last access was strong */
+  uint64_t fences;              /* made by its threads */
+  struct bf_race_word *words;   /* who accessed shared memory, or NULL */
+  struct bf_race_line *lines;   /* the same for lines of it */
+  struct bf_emu_proxy *proxy;   /* of proxy.c, or NULL */
+  struct bf_emu_passed *passed; /* of passed.c, or NULL */
 } bf_emu_block;
 
 /* A range of memory that was found to hold an address before. */
