@@ -65,6 +65,7 @@ typedef struct bf_sim_op {
   bool is_unread;       /* nothing reads its results */
   bool is_gathered;     /* an atomic that one lane makes for all */
   bool holds_warp;      /* a sequence with a branch: nothing of the warp passes it */
+  bool is_division;     /* a sequence that others of the warp pass */
   bool is_either;       /* an addition that the unit of integers or of multiplication makes */
   bool is_past_l1;      /* a load that goes past the first-level cache */
   bool is_absorbed;     /* a shared access that ptxas has merged into another one */
