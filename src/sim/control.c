@@ -145,6 +145,7 @@ static void mark_guard(listing *own, uint32_t branch, uint32_t target, uint64_t 
     if (own->is_target[i] || !can_be_guarded(at(own, i)))
       return;
   own->control[branch].is_guard = true;
+  own->control[branch].guarded = (uint8_t)(target - branch - 1);
   for (uint32_t i = branch + 1; i < target; i++)
     own->control[i].guard = guard;
 }

@@ -220,6 +220,7 @@ static void settle(bf_sim_sm *sm, bf_sim_warp *warp, uint64_t earliest) {
     set_state(sm, warp, WAITING);
     return;
   }
+  earliest = earliest > score->guarded_at ? earliest : score->guarded_at;
   uint64_t loading, ready = registers_ready(score, warp->next, earliest, &loading);
   set_kind(own, score, warp->slot, warp->next);
   score->is_passed = false;
@@ -277,6 +278,17 @@ static bool is_free(const scored *score, const bf_sim_op *op) {
   return is_absent && !op->is_ordered && !op->may_free_others;
 }
 
+/* A guard keeps instructions from all lanes of a warp: they take their turns nevertheless. */
+static void issue_guarded(bf_sim_sm *sm, scored *score, const bf_sim_op *op) {
+  issuer *its = &((board *)sm->core_data)->scheduler[score->scheduler];
+  uint64_t cycles = sm->gpu->issue_cycles * op->guarded;
+  uint64_t turn = its->turn > sm->now ? its->turn : sm->now;
+  its->turn = turn + cycles;
+  sm->count.turns += cycles;
+  sm->count.issued += op->guarded;
+  score->guarded_at = its->turn;
+}
+
 /* Executes what the hardware does not have as instructions: their results are there when their
  * sources are. An absorbed shared access has its data when the access that leads it has. */
 static void run_free(bf_sim_sm *sm, bf_sim_warp *warp) {
@@ -297,6 +309,8 @@ static void run_free(bf_sim_sm *sm, bf_sim_warp *warp) {
     set_results(score, op, ready);
     score->round = (uint8_t)(score->round + (op->unit == BF_SIM_UNIT_BRANCH));
     bf_sim_look(sm, warp);
+    if (op->guarded && warp->emu && warp->next != op + 1)
+      issue_guarded(sm, score, op);
   }
 }
 
@@ -812,7 +826,7 @@ static void admit(bf_sim_sm *sm, bf_sim_warp *warp) {
   scored *score = &own->warp[warp->slot];
   memset(score->ready, 0, sm->program->registers * sizeof *score->ready);
   score->shared_at = score->late_until = score->stored_at = score->store_loading = 0;
-  score->divided_at = 0;
+  score->divided_at = score->guarded_at = 0;
   score->late_count = score->owed_count = score->round = 0;
   score->guarded = 0;
   score->meetings = 0;

@@ -43,6 +43,7 @@ typedef struct scored {
   uint64_t late_until; /* when the operands of all instructions that were passed are there */
   uint64_t stored_at;  /* the same of stores among them, and the load that one waits for, or 0 */
   uint64_t store_loading;
+  uint64_t guarded_at; /* when it has issued what a guard keeps from all its lanes */
   uint64_t
       divided_at; /* when the result of its last division is there, of one that can be passed */
   uint8_t state, scheduler, kind;

@@ -339,11 +339,16 @@ static void branches_become_guards(void **state) {
   (void)state;
 #define SKIP                                                                                       \
   "setp.ne.s32 %p1, %r0, 0;\n@%p1 bra L;\nadd.s32 %r1, %r0, 1;\nadd.s32 %r2, %r0, 1;\nL:\nret;"
+#define SKIPPED                                                                                    \
+  "setp.eq.s32 %p1, %r0, 0;\n@%p1 bra L;\nadd.s32 %r1, %r0, 1;\nadd.s32 %r2, %r0, 1;\nL:\nret;"
   static const row rows[] = {
       {"int_cycles=4 branch_cycles=6", SKIP, "0 4 10 11 12"},
       {"int_cycles=4 branch_cycles=6 guard_instructions=1", SKIP, "0 4 10 11 12"},
       {"int_cycles=4 branch_cycles=6 guard_instructions=2", SKIP, "0 4 5 6"},
       {"int_cycles=4 predicate_cycles=13 guard_instructions=2", SKIP, "0 13 14 15"},
+      /* All lanes skip: what is guarded takes its turns nevertheless. */
+      {"int_cycles=4 branch_cycles=6", SKIPPED, "0 4 10"},
+      {"int_cycles=4 branch_cycles=6 guard_instructions=2", SKIPPED, "0 3"},
   };
   CHECK_ROWS(rows);
 }
