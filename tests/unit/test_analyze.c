@@ -427,6 +427,31 @@ static void long_loops_are_cut_short(void **state) {
   bf_ptx_free(module);
 }
 
+/* A kernel that has too many steps for the limit is gone through once more with its loops as a
+ * whole: addresses stay known, and what is outside of loops stays exact. */
+static void long_kernels_keep_their_addresses(void **state) {
+  (void)state;
+  bf_text body = {0};
+  bf_text_puts(&body, "mov.u32 %r6, %tid.x; shl.b32 %r5, %r6, 3; st.shared.u32 [%r5], %r1;");
+  for (unsigned i = 0; i < 20; i++)
+    bf_text_addf(&body,
+                 "mov.u32 %%r4, 0;l%u: st.shared.u32 [%%r5+%u], %%r1; add.u32 %%r4, %%r4, 1;"
+                 "setp.lt.u32 %%p0, %%r4, 30; @%%p0 bra l%u;",
+                 i, 4 * i, i);
+  bf_ptx_module *module = parse_body(body.data);
+  bf_analyze_options options = {.block = {32, 1, 1}, .most_steps = 400};
+  bf_analysis *analysis = analyze(module, "k", &options);
+  assert_true(analysis->is_cut);
+  assert_int_equal(analysis->sites, 21);
+  assert_true(analysis->site[0].is_exact);
+  expect_unknowns(&analysis->site[20],
+                  "count: the loop at line 108, which is too long to go through\n");
+  assert_int_equal(analysis->site[20].access[0].address[3], 24 + 76);
+  bf_analysis_free(analysis);
+  bf_ptx_free(module);
+  bf_text_free(&body);
+}
+
 /* ---- Compiled kernels ---- */
 
 static bf_ptx_module *patterns(void) {
@@ -748,6 +773,7 @@ int main(void) {
       cmocka_unit_test(bad_launches_are_refused),
       cmocka_unit_test(jumps_into_loops_are_refused),
       cmocka_unit_test(long_loops_are_cut_short),
+      cmocka_unit_test(long_kernels_keep_their_addresses),
       cmocka_unit_test(a_reduction_is_fully_known),
       cmocka_unit_test(a_walsh_transform_needs_its_length),
       cmocka_unit_test(diagonals_have_their_lanes),
