@@ -7,8 +7,9 @@
 #include <unistd.h>
 
 bool cli_find_library(const char *build_folder, const char *library, char folder[PATH_MAX]) {
-  /* The last is where an archive of a release has them, wherever it was unpacked. */
-  const char *const places[] = {build_folder, BF_RUNTIME_FROM_BIN, "../lib/bankfold"};
+  /* The third is where an archive of a release has them, wherever it was unpacked; the last is for
+   * those who copied both to one folder. */
+  const char *const places[] = {build_folder, BF_RUNTIME_FROM_BIN, "../lib/bankfold", "."};
   char self[PATH_MAX], path[3 * PATH_MAX];
   ssize_t length = readlink("/proc/self/exe", self, sizeof self - 1);
   self[length > 0 ? length : 0] = 0;
