@@ -12,9 +12,8 @@ enum { EXTRA_END = 0, EXTRA_BUFFER = 1, EXTRA_SIZE = 2, MOST_EXTRA = 4 };
 
 /* Adds the bytes [from, to) of parameter number index, which starts at byte start of all. */
 static void write_range(unsigned index, uint64_t start, uint64_t from, uint64_t to, bf_text *text) {
-  bf_text_addf(text, "%s%u:%llu:%llu:%llu", text->size ? "," : "", index,
-                 (unsigned long long)from, (unsigned long long)(to - from),
-                 (unsigned long long)(start + from));
+  bf_text_addf(text, "%s%u:%llu:%llu:%llu", text->size ? "," : "", index, (unsigned long long)from,
+               (unsigned long long)(to - from), (unsigned long long)(start + from));
 }
 
 int inject_values_write(const bf_ptx_function *kernel, bf_text *text, bf_diagnostic *diagnostic) {
