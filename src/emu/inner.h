@@ -180,6 +180,12 @@ typedef bool (*bf_emu_select)(bf_emu_decoder *decoder, const bf_ptx_instruction 
 
 /* ---- Devices and code ---- */
 
+/* Where a frame holds an address of shared memory for all lanes, of 4 or 8 bytes each. */
+typedef struct bf_emu_shared_place {
+  uint32_t place;
+  unsigned bytes;
+} bf_emu_shared_place;
+
 /* A function made ready for one kernel. */
 typedef struct bf_emu_code {
   const bf_ptx_function *function;
@@ -190,7 +196,9 @@ typedef struct bf_emu_code {
   uint32_t *instruction; /* per op: index of its instruction */
   uint32_t *order;       /* per op: its block's place in an order that follows control flow */
   uint32_t frame_bytes;
-  uint8_t *first_frame;     /* what a frame holds when it is made: the constants */
+  uint8_t *first_frame;              /* what a frame holds when it is made: the constants */
+  bf_emu_shared_place *shared_place; /* of addresses of shared memory among them */
+  unsigned shared_places;
   uint64_t local_bytes;     /* of its own variables, per lane */
   uint32_t *formal;         /* places of parameters and returns, lane-major */
   struct bf_emu_code *next; /* of the same kernel */
@@ -231,6 +239,7 @@ typedef struct bf_emu_frame {
   uint8_t *registers;
   struct bf_emu_frame *next; /* of all frames of the warp */
   bool is_free;
+  unsigned rank; /* that its addresses of shared memory have (cluster.h) */
 } bf_emu_frame;
 
 /* Where local memory ends that a call uses. */
@@ -352,11 +361,12 @@ typedef struct bf_emu_block {
   struct bf_emu_block *next;
   bool is_checked; /* its shared memory is: for races, or for what was not written */
   /* Where races are looked for (race.c). */
-  bool has_acquired;          /* its last access was strong */
-  uint64_t fences;            /* made by its threads */
-  struct bf_race_word *words; /* who accessed shared memory, or NULL */
-  struct bf_race_line *lines; /* the same for lines of it */
-  struct bf_emu_proxy *proxy; /* of proxy.c, or NULL */
+  bool has_acquired;            /* its last access was strong */
+  uint64_t fences;              /* made by its threads */
+  struct bf_race_word *words;   /* who accessed shared memory, or NULL */
+  struct bf_race_line *lines;   /* the same for lines of it */
+  struct bf_emu_proxy *proxy;   /* of proxy.c, or NULL */
+  struct bf_emu_passed *passed; /* of passed.c, or NULL */
 } bf_emu_block;
 
 /* A range of memory that was found to hold an address before. */
