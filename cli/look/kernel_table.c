@@ -67,21 +67,15 @@ static void write_line(const cli_program_run *run, const bf_costs_line *line, bo
 }
 
 /* A row of the table for what helps. */
-static void write_remedy(const bf_machine *machine, const bf_remedy *remedy, bf_text *text) {
+static void write_remedy(const bf_remedy *remedy, bf_text *text) {
   if (!remedy->exists) {
     bf_text_addf(text, "         fix  none: %s\n", remedy->reason);
     return;
   }
   bf_text_addf(text, "         fix  %s (%s): conflicts %llu -> %llu\n", remedy->name, remedy->hash,
                (unsigned long long)remedy->before, (unsigned long long)remedy->after);
-  bf_hash *hash;
-  bf_text code = {0};
-  if (cli_load_hash(remedy->hash, machine, &hash, NULL) != BF_OK)
-    return;
-  if (bf_hash_write_code(hash, &code))
-    bf_text_addf(text, "              %s\n", code.data ? code.data : "");
-  bf_text_free(&code);
-  bf_hash_free(hash);
+  if (remedy->code[0])
+    bf_text_addf(text, "              %s\n", remedy->code);
 }
 
 /* The head of the table. */
@@ -188,7 +182,7 @@ static int write_kernel(const cli_program_run *run, const bf_costs *costs, size_
   cli_write_operands(kernel, write_place, text);
   BF_TRY(find_remedy(run, costs, index, &remedy, diagnostic));
   if (remedy.exists || *remedy.reason)
-    write_remedy(run->machine, &remedy, text);
+    write_remedy(&remedy, text);
   return BF_OK;
 }
 
@@ -341,6 +335,7 @@ static void write_remedy_json(const bf_remedy *remedy, bf_json *json) {
   bf_json_begin(json, "fix", '{', false);
   bf_json_string(json, "name", remedy->name);
   bf_json_string(json, "hash", remedy->hash);
+  bf_json_string(json, "code", remedy->code[0] ? remedy->code : NULL);
   bf_json_number(json, "conflicts_before", remedy->before);
   bf_json_number(json, "conflicts_after", remedy->after);
   bf_json_string(json, "reason", remedy->reason);

@@ -186,12 +186,18 @@ do_NONE:
 #define X(form, type, value)                                                                       \
   do_##form : {                                                                                    \
     uint64_t address = VALUE(uint64_t, op->a) + (uint64_t)(int64_t)op->by;                         \
-    if (!is_free || !is_near(worker, op, address, sizeof(type), true))                             \
+    if (watched || !is_near(worker, op, address, sizeof(type), true))                              \
       goto do_NONE;                                                                                \
-    type *at = (type *)(uintptr_t)address, old = *at;                                              \
+    type *at = (type *)(uintptr_t)address, old = __atomic_load_n(at, __ATOMIC_RELAXED);            \
     type b = VALUE(type, op->b), c = VALUE(type, op->c);                                           \
     (void)b, (void)c;                                                                              \
-    *at = (value);                                                                                 \
+    if (is_free)                                                                                   \
+      *at = (value);                                                                               \
+    else                                                                                           \
+      while ((type)(value) != old &&                                                               \
+             !__atomic_compare_exchange_n(at, &old, (type)(value), false, __ATOMIC_SEQ_CST,        \
+                                          __ATOMIC_SEQ_CST))                                       \
+        ;                                                                                          \
     VALUE(type, op->d) = old;                                                                      \
     warp->polled |= op->small[0];                                                                  \
     GO_ON;                                                                                         \
@@ -217,8 +223,10 @@ do_OR_TRUTH:
   GO_ON;
 
 do_FENCE:
-  if (!is_free) /* nobody else sees in which order memory is written */
+  if (watched)
     goto do_NONE;
+  if (!is_free) /* else nobody sees in which order memory is written */
+    __atomic_thread_fence(__ATOMIC_SEQ_CST);
   GO_ON;
 
 do_BRANCH:

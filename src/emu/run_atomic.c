@@ -226,8 +226,18 @@ static uint64_t change_together(uint8_t *at, unsigned size, combine apply, uint6
 
 /* ---- The usual operations ---- */
 
+/* The first lane of mask and those that follow it at the same place. */
+static inline uint32_t neighbours(uint8_t *const *pointer, uint32_t mask) {
+  uint32_t left = mask & (mask - 1);
+  const uint8_t *own = pointer[__builtin_ctz(mask)];
+  while (left && pointer[__builtin_ctz(left)] == own)
+    left &= left - 1;
+  return mask ^ left;
+}
+
 /* old becomes value, which is an expression of old, b and c; together is how several threads do it
- * and get the old value. */
+ * and get the old value. What lanes that follow each other do to one place is done at once, in
+ * their order: a counter that all lanes raise is locked once, not 32 times. */
 #define CHANGER(name, type, value, together)                                                       \
   static void name##_alone(const bf_emu_warp *warp, const atomic *what, uint8_t *const *pointer,   \
                            uint32_t mask) {                                                        \
@@ -246,29 +256,52 @@ static uint64_t change_together(uint8_t *at, unsigned size, combine apply, uint6
     const type *left = BF_LANES(type, what->b[0]);                                                 \
     const type *right = BF_LANES(type, what->is_swap ? what->c : what->b[0]);                      \
     type *d = BF_LANES(type, what->has_result ? what->d[0] : BF_EMU_NOWHERE);                      \
-    BF_EACH_LANE(mask, lane) {                                                                     \
+    for (uint32_t run; mask; mask &= ~run) {                                                       \
+      unsigned lane = (unsigned)__builtin_ctz(mask);                                               \
       type *at = (type *)(void *)pointer[lane], old, b = left[lane], c = right[lane];              \
       (void)c;                                                                                     \
+      run = neighbours(pointer, mask);                                                             \
+      if (run & (run - 1)) {                                                                       \
+        type found = __atomic_load_n(at, __ATOMIC_RELAXED);                                        \
+        do {                                                                                       \
+          old = found;                                                                             \
+          BF_EACH_LANE(run, next) {                                                                \
+            b = left[next], c = right[next];                                                       \
+            type new = (type)(value);                                                              \
+            d[next] = old;                                                                         \
+            old = new;                                                                             \
+          }                                                                                        \
+        } while (old != found && !__atomic_compare_exchange_n(                                     \
+                                     at, &found, old, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST)); \
+        continue;                                                                                  \
+      }                                                                                            \
       together;                                                                                    \
       d[lane] = old;                                                                               \
     }                                                                                              \
   }
 #define FETCH(function) old = function(at, b, __ATOMIC_SEQ_CST)
+/* What changes nothing locks nothing. */
 #define SWAP                                                                                       \
-  old = b;                                                                                         \
+  old = __atomic_load_n(at, __ATOMIC_RELAXED);                                                     \
+  if (old == b)                                                                                    \
   __atomic_compare_exchange_n(at, &old, c, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST)
+#define FETCH_BITS(function, value)                                                                \
+  old = __atomic_load_n(at, __ATOMIC_RELAXED);                                                     \
+  if (old != (value))                                                                              \
+  FETCH(function)
 /* By compare and swap until nobody came between. */
 #define RETRY(type, value)                                                                         \
   type new;                                                                                        \
   old = __atomic_load_n(at, __ATOMIC_RELAXED);                                                     \
   do                                                                                               \
     new = (type)(value);                                                                           \
-  while (!__atomic_compare_exchange_n(at, &old, new, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST))
+  while (new != old &&                                                                             \
+         !__atomic_compare_exchange_n(at, &old, new, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST))
 #define RETRIED(name, type, value) CHANGER(name, type, value, RETRY(type, value))
 #define EACH_WIDTH(bits)                                                                           \
   CHANGER(sum_##bits, uint##bits##_t, old + b, FETCH(__atomic_fetch_add))                          \
-  CHANGER(both_##bits, uint##bits##_t, old &b, FETCH(__atomic_fetch_and))                          \
-  CHANGER(either_##bits, uint##bits##_t, old | b, FETCH(__atomic_fetch_or))                        \
+  CHANGER(both_##bits, uint##bits##_t, old &b, FETCH_BITS(__atomic_fetch_and, (old & b)))          \
+  CHANGER(either_##bits, uint##bits##_t, old | b, FETCH_BITS(__atomic_fetch_or, (old | b)))        \
   CHANGER(exchange_##bits, uint##bits##_t, b, FETCH(__atomic_exchange_n))                          \
   CHANGER(swapped_##bits, uint##bits##_t, old == b ? c : old, SWAP)                                \
   RETRIED(least_u##bits, uint##bits##_t, b < old ? b : old)                                        \

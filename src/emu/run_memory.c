@@ -210,8 +210,23 @@ static const bf_emu_op *store_any(bf_emu_warp *warp, const bf_emu_op *op) {
  * lanes that take no part would be. */
 typedef enum placing { ELSEWHERE, SCATTERED, CONSECUTIVE } placing;
 
+/* The eights of lanes of which all lie one behind the other, as bits. Where neither the first two
+ * lanes nor those in the middle do, addresses come from data, and nobody looks further. */
+static inline uint32_t find_rows(const uint64_t *from, unsigned size) {
+  uint32_t rows = 0;
+  if (from[1] - from[0] != size && from[17] - from[16] != size)
+    return 0;
+  for (unsigned group = 0; group < BF_EMU_LANES; group += 8) {
+    uint64_t apart = 0;
+    for (unsigned i = 0; i < 8; i++)
+      apart |= from[group + i] ^ (from[group] + (uint64_t)i * size);
+    rows |= (uint32_t)(apart == 0) << group / 8;
+  }
+  return rows;
+}
+
 /* Looks at the addresses of all 32 lanes once: are they in the range used last, aligned, and one
- * behind the other? *rows has a bit for each eight lanes that are. */
+ * behind the other? *rows has a bit for each eight lanes that are, where not all are. */
 static inline placing place_global(const bf_emu_warp *warp, const bf_emu_op *op, unsigned size,
                                    bool is_write, const uint64_t *from, uint32_t *rows) {
   uint64_t first, last, outside = 0, low = 0, apart = 0;
@@ -219,29 +234,37 @@ static inline placing place_global(const bf_emu_warp *warp, const bf_emu_op *op,
   *rows = 0;
   if (bf_near_is_watched(warp) || !bf_near_range(warp, op, size, is_write, &first, &last))
     return ELSEWHERE;
-  for (unsigned group = 0; group < BF_EMU_LANES; group += 8) {
-    uint64_t own = 0;
-    for (unsigned lane = group; lane < group + 8; lane++) {
-      uint64_t address = from[lane] + by;
-      outside |= BF_NEAR_WRONG(address - first, last);
-      low |= address;
-      own |= from[lane] ^ (from[group] + (uint64_t)(lane - group) * size);
-    }
-    *rows |= (uint32_t)(own == 0) << group / 8;
-    apart |= own | (from[group] ^ (from[0] + (uint64_t)group * size));
+  for (unsigned lane = 0; lane < BF_EMU_LANES; lane++) {
+    uint64_t address = from[lane] + by;
+    outside |= BF_NEAR_WRONG(address - first, last);
+    low |= address;
+    apart |= from[lane] ^ (from[0] + (uint64_t)lane * size);
   }
   if (outside >> 63 || low & (size - 1))
     return ELSEWHERE;
-  return apart ? SCATTERED : CONSECUTIVE;
+  if (!apart)
+    return CONSECUTIVE;
+  *rows = find_rows(from, size);
+  return SCATTERED;
+}
+
+/* Whether all lanes of mask lie one behind the other, as if those between them did too. Mostly the
+ * first two tell. */
+static inline bool are_in_line(uint32_t mask, const uint64_t *from, unsigned size) {
+  unsigned lowest = BF_FIRST_LANE(mask), next = BF_FIRST_LANE(mask & (mask - 1));
+  uint64_t base = from[lowest] - (uint64_t)lowest * size, apart = 0;
+  if (from[next] != base + (uint64_t)next * size)
+    return false;
+  for (unsigned lane = 0; lane < BF_EMU_LANES; lane++)
+    apart |= (from[lane] ^ (base + (uint64_t)lane * size)) & (0 - (uint64_t)(mask >> lane & 1));
+  return apart == 0;
 }
 
 /* The same for some lanes; *rows has a bit for each eight that all take part and lie so. */
 static inline placing place_some(const bf_emu_warp *warp, const bf_emu_op *op, unsigned size,
                                  bool is_write, uint32_t mask, const uint64_t *from,
                                  uint32_t *rows) {
-  uint64_t first, last, outside = 0, low = 0, apart = 0, by = (uint64_t)op->offset;
-  unsigned lowest = BF_FIRST_LANE(mask);
-  uint64_t base = from[lowest] - (uint64_t)lowest * size, start = base + by;
+  uint64_t first, last, outside = 0, low = 0, by = (uint64_t)op->offset;
   *rows = 0;
   if (bf_near_is_watched(warp) || !bf_near_range(warp, op, size, is_write, &first, &last))
     return ELSEWHERE;
@@ -249,16 +272,16 @@ static inline placing place_some(const bf_emu_warp *warp, const bf_emu_op *op, u
     uint64_t own = 0 - (uint64_t)(mask >> lane & 1), address = from[lane] + by;
     outside |= own & BF_NEAR_WRONG(address - first, last);
     low |= own & address;
-    apart |= own & (from[lane] ^ (base + (uint64_t)lane * size));
   }
   if (outside >> 63 || low & (size - 1))
     return ELSEWHERE;
-  if (apart)
+  if (!are_in_line(mask, from, size))
     return SCATTERED;
   for (unsigned group = 0; group < BF_EMU_LANES; group += 8)
     *rows |= (uint32_t)((mask >> group & 0xff) == 0xff) << group / 8;
-  uint64_t beyond =
-      BF_NEAR_WRONG(start - first, last) | BF_NEAR_WRONG(start + 31 * (uint64_t)size - first, last);
+  unsigned lowest = BF_FIRST_LANE(mask);
+  uint64_t start = from[lowest] + by - (uint64_t)lowest * size - first;
+  uint64_t beyond = BF_NEAR_WRONG(start, last) | BF_NEAR_WRONG(start + 31 * (uint64_t)size, last);
   return beyond >> 63 ? SCATTERED : CONSECUTIVE;
 }
 

@@ -6,9 +6,10 @@ bool bf_hash_write_code(const bf_hash *hash, bf_text *text) {
   int shift;
   uint64_t mask;
   if (hash->kind == BF_HASH_PAD) {
-    bf_text_addf(text, "tile[][%llu] in place of tile[][%llu], for words of %u bytes",
-                 (unsigned long long)(hash->row_words + hash->pad_words),
-                 (unsigned long long)hash->row_words, hash->geometry.word_bytes);
+    bf_text_addf(text, "tile[i + i / %llu", (unsigned long long)hash->row_words);
+    if (hash->pad_words > 1)
+      bf_text_addf(text, " * %llu", (unsigned long long)hash->pad_words);
+    bf_text_addf(text, "] in place of tile[i], for words of %u bytes", hash->geometry.word_bytes);
     return true;
   }
   if (bf_hash_is_row_preserving(hash) && bf_hash_find_bit_vector(hash, &first, &second, &mask) &&

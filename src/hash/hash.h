@@ -75,8 +75,8 @@ bool bf_hash_find_swizzle(const bf_hash *hash, unsigned *bits, unsigned *base, i
 /* The smallest k1, k2, mask with bank = (a >> k1) ^ ((a >> k2) & mask) and k1 != k2; false if there
  * is none. */
 bool bf_hash_find_bit_vector(const bf_hash *hash, unsigned *k1, unsigned *k2, uint64_t *mask);
-/* What to write in CUDA source for the same, as tile[][33] for padding; false where there is no
- * short way. */
+/* What to write in CUDA source for the same, with the array as one of words in a row; false where
+ * there is no short way. */
 bool bf_hash_write_code(const bf_hash *hash, bf_text *text);
 
 /* One term of the map in software: place ^= (shift >= 0 ? word >> shift : word << -shift) & mask.

@@ -4,8 +4,11 @@
 #include "tune/remedy.h"
 
 #include "search/ladder.h"
+#include "tune/array_rows.h"
 
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* Seconds that an exact search may take, of which there are two. */
 #define REMEDY_SECONDS 0.25
@@ -128,6 +131,112 @@ static int select_accesses(const bf_machine *machine, const bf_costs_kernel *ker
   return error;
 }
 
+/* ---- Padding of rows ---- */
+
+/* Words of the widest access: padding by less would misalign it. */
+static unsigned granule(const bf_workload *workload, unsigned word_bytes) {
+  unsigned widest = word_bytes;
+  for (size_t i = 0; i < bf_workload_size(workload); i++)
+    if (bf_workload_get(workload, i)->width_bytes > widest)
+      widest = bf_workload_get(workload, i)->width_bytes;
+  return widest / word_bytes;
+}
+
+/* A step of the ladder that pads, and is best with these accesses. */
+typedef struct padding {
+  const bf_machine *machine;
+  bf_lock_hash lock_hash;
+  const bf_workload *selected;
+  char hash[sizeof(((bf_ladder_step *)0)->hash)];
+  uint64_t conflicts;
+} padding;
+
+/* Tries all paddings of a row. Ones that do not fit the memory, or cost more of it, are worse. */
+static void try_row(padding *best, const bf_array_row *row) {
+  bf_geometry geometry = bf_machine_geometry(best->machine);
+  unsigned step = granule(best->selected, geometry.word_bytes);
+  for (unsigned pad = step; pad < 1u << geometry.bank_bits; pad += step) {
+    char text[sizeof best->hash];
+    counted sum;
+    snprintf(text, sizeof text, "pad:%llu+%u",
+             (unsigned long long)(row->bytes / geometry.word_bytes), pad);
+    if (count(best->machine, text, best->lock_hash, best->selected, &sum, NULL, NULL) == BF_OK &&
+        sum.conflicts < best->conflicts) {
+      best->conflicts = sum.conflicts;
+      memcpy(best->hash, text, sizeof text);
+    }
+  }
+}
+
+static bool is_padding(const bf_ladder_step *step, uint64_t *row, uint64_t *pad) {
+  unsigned long long words, more;
+  char rest;
+  bool is = sscanf(step->hash, "pad:%llu+%llu%c", &words, &more, &rest) == 2;
+  *row = is ? words : 0;
+  *pad = is ? more : 0;
+  return is;
+}
+
+/* The row of an array that a step pads; NULL: it is none. */
+static const bf_array_row *row_of(const bf_machine *machine, const bf_ladder_step *step,
+                                  const bf_array_row *row, unsigned rows) {
+  uint64_t words, pad;
+  for (unsigned i = 0; is_padding(step, &words, &pad) && i < rows; i++)
+    if (row[i].bytes == words * bf_machine_geometry(machine).word_bytes)
+      return &row[i];
+  return NULL;
+}
+
+/* Where a step pads what is no row of the array, and to pad a row leaves no more: the step does
+ * that, which can be written in the source. */
+static void prefer_rows(const bf_machine *machine, bf_lock_hash lock_hash,
+                        const bf_costs_kernel *kernel, const bf_workload *selected,
+                        const bf_array_row *row, unsigned rows, bf_ladder_step *step) {
+  uint64_t words, pad;
+  counted sum;
+  if (!is_padding(step, &words, &pad) || row_of(machine, step, row, rows))
+    return;
+  padding best = {machine, lock_hash, selected, "", UINT64_MAX};
+  for (unsigned i = 0; i < rows; i++)
+    if (row[i].bytes % bf_machine_geometry(machine).word_bytes == 0)
+      try_row(&best, &row[i]);
+  if (!best.hash[0] ||
+      count(machine, best.hash, lock_hash, kernel->access, &sum, NULL, NULL) != BF_OK ||
+      sum.conflicts > step->conflicts)
+    return;
+  memcpy(step->hash, best.hash, sizeof step->hash);
+  step->conflicts = sum.conflicts;
+}
+
+/* What to write in the source: longer rows of the array, where rows are known; else how to change
+ * the index. */
+static int write_code(const bf_machine *machine, const bf_ladder_step *step,
+                      const bf_array_row *row, unsigned rows, bf_remedy *remedy,
+                      bf_diagnostic *diagnostic) {
+  bf_geometry geometry = bf_machine_geometry(machine);
+  const bf_array_row *own = row_of(machine, step, row, rows);
+  uint64_t words, pad;
+  is_padding(step, &words, &pad);
+  pad *= geometry.word_bytes;
+  if (own && pad % own->element_bytes == 0) {
+    uint64_t elements = own->bytes / own->element_bytes;
+    snprintf(remedy->code, sizeof remedy->code,
+             "tile[][%llu] in place of tile[][%llu], for %s of %u bytes",
+             (unsigned long long)(elements + pad / own->element_bytes),
+             (unsigned long long)elements,
+             own->element_bytes == geometry.word_bytes ? "words" : "elements", own->element_bytes);
+    return BF_OK;
+  }
+  bf_hash *hash;
+  bf_text code = {0};
+  BF_TRY(bf_hash_parse(step->hash, &geometry, &hash, diagnostic));
+  if (bf_hash_write_code(hash, &code) && code.data)
+    snprintf(remedy->code, sizeof remedy->code, "%s", code.data);
+  bf_text_free(&code);
+  bf_hash_free(hash);
+  return BF_OK;
+}
+
 /* ---- Finding ---- */
 
 static int refuse(bf_remedy *remedy, const char *reason) {
@@ -185,14 +294,23 @@ static int find(const bf_machine *machine, bf_lock_hash lock_hash, const bf_cost
                               .method = BF_METHOD_EXACT,
                               .time_limit_seconds =
                                   limit_seconds > 0 ? limit_seconds : REMEDY_SECONDS};
+  bf_array_row row[BF_ARRAY_ROWS];
+  unsigned rows = bf_array_rows_find(kernel->access, bf_machine_lanes(machine), row);
   int error = select_accesses(machine, kernel, lock_hash, &selected, diagnostic);
   if (!error)
     error = bf_solve_ladder(machine, selected, &options, &ladder, diagnostic);
-  bf_workload_free(selected);
   if (!error)
     error = count_steps(machine, lock_hash, kernel, &ladder, diagnostic);
+  bf_ladder_step *step = &ladder.step[error ? 0 : ladder.recommended];
   if (!error)
-    return take(kernel, &ladder, remedy);
+    prefer_rows(machine, lock_hash, kernel, selected, row, rows, step);
+  bf_workload_free(selected);
+  if (!error)
+    error = take(kernel, &ladder, remedy);
+  if (!error && remedy->exists)
+    error = write_code(machine, step, row, rows, remedy, diagnostic);
+  if (!error)
+    return BF_OK;
   return error == BF_NO_MEMORY ? error : refuse(remedy, diagnostic->message);
 }
 

@@ -9,6 +9,7 @@ typedef struct bf_remedy {
   bool exists; /* a step of the ladder is worth taking */
   char name[32];
   char hash[sizeof(((bf_ladder_step *)0)->hash)]; /* canonical text */
+  char code[160];         /* the same as what to write in CUDA source, or empty */
   char reason[512];       /* without a step: why; empty where there are no conflicts */
   uint64_t before, after; /* conflicts of the kernel, as it was run and with the hash instead */
 } bf_remedy;
