@@ -137,6 +137,7 @@ static void fill_properties(const rt_context *context, rt_properties *to) {
   to->managedMemory = to->concurrentManagedAccess = to->computePreemptionSupported = 1;
   to->canUseHostPointerForRegisteredMem = to->cooperativeLaunch = 1;
   to->hostRegisterSupported = to->memoryPoolsSupported = to->ipcEventSupported = 1;
+  to->clusterLaunch = device->major >= 9;
   fill_textures(to);
   fill_old(device, to);
 }

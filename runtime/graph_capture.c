@@ -321,9 +321,14 @@ static int end(rt_context *context, void *stream, rt_graph **graph) {
   return error;
 }
 
+/* Where the program gave the graph, it need not ask for it again. */
 API(cudaStreamEndCapture, void *stream, rt_graph **graph) {
   RT_ENTER_DEVICE(context);
-  return rt_leave(context, graph ? end(context, stream, graph) : (int)cudaErrorInvalidValue);
+  rt_graph *known;
+  const place *at = place_of(context, stream);
+  if (!graph && (!at || at->capture->owns_graph))
+    return rt_leave(context, cudaErrorInvalidValue);
+  return rt_leave(context, end(context, stream, graph ? graph : &known));
 }
 PER_THREAD(cudaStreamEndCapture, ptsz);
 

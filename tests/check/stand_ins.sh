@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# The stand-ins for NVIDIA's libraries in build folder $1 against sums written out (tests/check/stand_ins), under both of
+# The stand-ins for NVIDIA's libraries in build folder $1 against sums written out (tests/check/stand_ins), under all of
 # their names. programs.sh has a program that uses them by the toolkit's headers.
 set -u
 build=$(readlink -f "$1")
@@ -22,6 +22,8 @@ try() {
 }
 try blas libcublas.so.13 'cublasStrsm_v2 is not among the stand-ins'
 try blas libcublas.so.12 'cublasStrsm_v2 is not among the stand-ins'
+try blas libcublas.so.11 'cublasStrsm_v2 is not among the stand-ins'
+try fft libcufft.so.10 'cufftXtExec is not among the stand-ins'
 try fft libcufft.so.12 'cufftXtExec is not among the stand-ins'
 try fft libcufft.so.11 'cufftXtExec is not among the stand-ins'
 # cuRAND's numbers are NVIDIA's, also where its library is not at hand.

@@ -49,7 +49,9 @@ int main() {
     CHECK(cudaFuncGetParamInfo((const void *)small, i, &offset, &bytes));
     printf("parameter %d: %zu bytes at %zu\n", i, bytes, offset);
   }
-  int blocks, least, best;
+  int blocks, least, best, clusters;
+  CHECK(cudaDeviceGetAttribute(&clusters, cudaDevAttrClusterLaunch, 0));
+  printf("clusters: %d\n", clusters);
   CHECK(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, kernel, 256, 0));
   printf("blocks of 256: %d\n", blocks);
   CHECK(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, kernel, 256, 100 << 10));
