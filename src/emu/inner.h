@@ -64,6 +64,19 @@ enum {
 
 /* The lowest lane of a mask; for 0 any lane. */
 #define BF_FIRST_LANE(mask) ((unsigned)__builtin_ctz((mask) | UINT32_C(0x80000000)))
+/* Changes the lanes of mask of a 16-bit register: what compilers make no vector code of by
+ * themselves. */
+static inline void bf_emu_blend_halves(void *to, const uint16_t *from, uint32_t mask) {
+  typedef uint16_t halves __attribute__((vector_size(32), aligned(2), may_alias));
+  const halves bit = {1,      1 << 1, 1 << 2,  1 << 3,  1 << 4,  1 << 5,  1 << 6,  1 << 7,
+                      1 << 8, 1 << 9, 1 << 10, 1 << 11, 1 << 12, 1 << 13, 1 << 14, 1 << 15};
+  halves *own = to;
+  const halves *fresh = (const halves *)(const void *)from;
+  for (unsigned i = 0; i < 2; i++) {
+    halves stays = (halves)((bit & (uint16_t)(mask >> 16 * i)) == 0);
+    own[i] = (own[i] & stays) | (fresh[i] & ~stays);
+  }
+}
 /* For every lane of mask: statement, which sees the lane as `lane`. The loop over all 32 lanes is
  * one that compilers turn into vector code; a single lane, as after `if (threadIdx.x == 0)`, is
  * done alone. value is computed for lanes outside mask too, so it must not trap: no integer
@@ -73,6 +86,18 @@ enum {
 #else
 #define BF_INDEPENDENT _Pragma("GCC ivdep")
 #endif
+#define BF_SET_SOME(mask, destination, value)                                                      \
+  do {                                                                                             \
+    if (sizeof *(destination) == 2) {                                                              \
+      uint16_t fresh_value[BF_EMU_LANES];                                                          \
+      BF_INDEPENDENT for (unsigned lane = 0; lane < BF_EMU_LANES; lane++) fresh_value[lane] =      \
+          (uint16_t)(value);                                                                       \
+      bf_emu_blend_halves((destination), fresh_value, (mask));                                     \
+    } else {                                                                                       \
+      BF_INDEPENDENT for (unsigned lane = 0; lane < BF_EMU_LANES; lane++)(destination)[lane] =     \
+          (mask) >> lane & 1 ? (value) : (destination)[lane];                                      \
+    }                                                                                              \
+  } while (0)
 #define BF_SET_LANES(mask, destination, value)                                                     \
   do {                                                                                             \
     uint32_t set_mask = (mask);                                                                    \
@@ -84,8 +109,7 @@ enum {
       if (set_mask)                                                                                \
         (destination)[lane] = (value);                                                             \
     } else {                                                                                       \
-      BF_INDEPENDENT for (unsigned lane = 0; lane < BF_EMU_LANES; lane++)(destination)[lane] =     \
-          set_mask >> lane & 1 ? (value) : (destination)[lane];                                    \
+      BF_SET_SOME(set_mask, destination, value);                                                   \
     }                                                                                              \
   } while (0)
 /* The same one lane after the other, only for lanes of mask: for what cannot be computed blindly.
