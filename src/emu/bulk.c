@@ -7,6 +7,7 @@
 #include "emu/decode.h"
 #include "emu/late.h"
 #include "emu/proxy.h"
+#include "emu/shadow.h"
 
 #include <stdio.h>
 
@@ -466,6 +467,26 @@ static const bf_emu_op *step_copy_map(bf_emu_warp *warp, const bf_emu_op *op) {
   return op + 1;
 }
 
+/* st.bulk: zeros for bytes of shared memory; op->b holds how many. */
+static const bf_emu_op *step_zeros(bf_emu_warp *warp, const bf_emu_op *op) {
+  const bulk *what = op->detail;
+  BF_EACH_LANE(BF_MASK(), lane) {
+    uint64_t bytes = BF_LANES(const uint64_t, op->b)[lane], offset;
+    bf_emu_block *block;
+    if (bytes % 8)
+      return bf_emu_fail(warp, op, BF_EMU_MISALIGNED, lane, "%llu bytes, which is no multiple of 8",
+                         (unsigned long long)bytes);
+    uint8_t *to = bf_emu_cluster_reach(warp, op, lane, address_of(warp, &what->to, lane), bytes, 8,
+                                       true, &block, &offset);
+    if (!to)
+      return NULL;
+    memset(to, 0, bytes);
+    if (block->shadow)
+      bf_emu_shadow_fill(block->shadow, offset, (unsigned)bytes);
+  }
+  return op + 1;
+}
+
 /* ---- Selection ---- */
 
 /* The modifier that starts with a prefix, or NULL. */
@@ -721,6 +742,24 @@ static bool select_map(bf_emu_decoder *decoder, const bf_ptx_instruction *instru
   return true;
 }
 
+/* st.bulk{.weak}{.shared::cta} [to], bytes, 0; */
+static bool select_zeros(bf_emu_decoder *decoder, const bf_ptx_instruction *instruction,
+                         bf_emu_op *op) {
+  const bf_ptx_operand *operand = instruction->operand;
+  bulk *what = bf_emu_detail(decoder, sizeof *what);
+  if (!what)
+    return true;
+  if (instruction->operands != 3 || operand[2].kind != BF_PTX_INTEGER || operand[2].bits ||
+      bf_emu_register_bytes(&operand[1], BF_PTX_B64) != 8)
+    return bf_emu_refuse(decoder, "st.bulk of this form");
+  what->to = bf_emu_bind_address(decoder, instruction, &operand[0],
+                                 bf_ptx_address_space(instruction, &operand[0]));
+  op->b = bf_emu_source(decoder, &operand[1], BF_PTX_B64);
+  op->detail = what;
+  op->run = step_zeros;
+  return true;
+}
+
 bool bf_emu_select_bulk(bf_emu_decoder *decoder, const bf_ptx_instruction *instruction,
                         bf_emu_op *op) {
   bool is_async = bf_ptx_has(instruction, "async");
@@ -732,6 +771,9 @@ bool bf_emu_select_bulk(bf_emu_decoder *decoder, const bf_ptx_instruction *instr
       return select_group(decoder, instruction, op);
     return select_copy(decoder, instruction, op);
   case BF_PTX_OP_ST:
+    if (bf_ptx_has(instruction, "bulk"))
+      return select_zeros(decoder, instruction, op);
+    return is_async && select_remote_store(decoder, instruction, op);
   case BF_PTX_OP_RED:
     return is_async && select_remote_store(decoder, instruction, op);
   case BF_PTX_OP_TENSORMAP:

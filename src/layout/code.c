@@ -170,6 +170,39 @@ static void write_copies(const writer *w, bf_boxes boxes) {
       boxes.columns, boxes.rows);
 }
 
+/* The stores that take a tile away. */
+static void write_stores(const writer *w, bf_boxes boxes) {
+  const bf_tile_layout *l = &w->found->layout;
+  bf_text_addf(
+      w->text,
+      "// Stores the tile to element (row, column) of the tensor on. Whoever wrote the tile "
+      "does fence.proxy.async, then a barrier; one\n// thread calls it, and waits "
+      "(cp.async.bulk.wait_group.read 0) before the tile is written again.\n"
+      "__device__ inline void store_tile(const CUtensorMap *map, unsigned tile, int row, "
+      "int column) {\n"
+      "  for (int i = 0; i < %u; i++)   // panels\n"
+      "    for (int j = 0; j < %u; j++) // rows\n",
+      boxes.across, boxes.down);
+  bf_text_addf(
+      w->text,
+      "      asm volatile(\"cp.async.bulk.tensor.2d.global.shared::cta.bulk_group [%%0, {%%1, "
+      "%%2}], [%%3];\"\n"
+      "                   ::\"l\"(map), \"r\"(column + %u * i), \"r\"(row + %u * j), \"r\"(tile + "
+      "%lluu * i + %lluu * j)\n"
+      "                   : \"memory\");\n"
+      "  asm volatile(\"cp.async.bulk.commit_group;\" ::: \"memory\");\n}\n",
+      boxes.columns, boxes.rows, (unsigned long long)l->panel_stride_bytes,
+      (unsigned long long)boxes.rows * l->pitch_bytes);
+}
+
+/* Whether tensor copies write the tile, or read it. */
+static bool is_moved(const bf_layouts *answers, bool is_write) {
+  for (unsigned i = 0; i < answers->moves; i++)
+    if (answers->move[i].mover == BF_MOVER_TMA && answers->move[i].is_write == is_write)
+      return true;
+  return false;
+}
+
 static int write_tma(const writer *w) {
   const bf_tile *tile = &w->answers->tile;
   const bf_tile_layout *l = &w->found->layout;
@@ -194,7 +227,10 @@ static int write_tma(const writer *w) {
       "                                %s, CU_TENSOR_MAP_L2_PROMOTION_L2_128B, "
       "CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);\n}\n",
       boxes.columns, boxes.rows, tile->element->map_type, w->found->choice.tma_mode);
-  write_copies(w, boxes);
+  if (is_moved(w->answers, true) || !is_moved(w->answers, false))
+    write_copies(w, boxes);
+  if (is_moved(w->answers, false))
+    write_stores(w, boxes);
   return BF_OK;
 }
 

@@ -244,7 +244,7 @@ static const struct kind {
   bool has_value, has_map;
   int (*read)(const reader *r);
 } kinds[] = {
-    {"tma", true, false, false, true, false, read_tma},
+    {"tma", true, true, false, true, false, read_tma},
     {"cp.async", true, false, false, true, true, read_copy},
     {"st", true, false, false, true, true, read_lanes},
     {"st.shared", true, false, false, true, true, read_lanes},

@@ -48,32 +48,33 @@ __global__ void __cluster_dims__(BLOCKS, 1, 1) addresses(uint32_t *out) {
   meet();
   uint32_t in_call = called(t);
   atomicAdd(&word[1 + t % 2], 1);
-  if (t > 0) {
-    meet();
-    return;
+  if (t == 0) {
+    to[0] = own >> 24;
+    asm volatile("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(mapped) : "r"(own), "r"(rank()));
+    to[1] = mapped == own;
+    asm volatile("mapa.u64 %0, %1, %2;" : "=l"(far) : "l"(generic), "r"((rank() + 1) % BLOCKS));
+    to[2] = (uint32_t)((int64_t)(far - generic) / (1 << 24));
+    to[3] = *(volatile uint32_t *)far;
+    asm volatile("getctarank.shared::cluster.u32 %0, %1;" : "=r"(found) : "r"(own & PEER_MASK));
+    to[4] = found;
+    to[5] = load_any(own);
+    to[6] = load_any(own & PEER_MASK);
+    to[7] = load_any(own & 0xffffff);
+    asm volatile("st.async.weak.shared::cluster.mbarrier::complete_tx::bytes.u32 [%0], %1, [%2];" ::"r"(shared_address(&word[3])),
+                 "r"(7 + rank()), "r"(shared_address(&barrier[0]))
+                 : "memory");
+    barrier_wait(&barrier[0], 0);
+    to[8] = word[3];
+    asm volatile("mbarrier.arrive.release.cluster.shared::cluster.b64 _, [%0];" ::"r"(shared_address(&barrier[1]) & PEER_MASK)
+                 : "memory");
+    if (rank() % 2 == 0)
+      barrier_wait(&barrier[1], 0);
+    asm volatile("red.shared::cluster.add.u32 [%0], %1;" ::"r"(shared_address(&sum) & 0xffffff), "r"(1u << 8 * rank()) : "memory");
   }
-  to[0] = own >> 24;
-  asm volatile("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(mapped) : "r"(own), "r"(rank()));
-  to[1] = mapped == own;
-  asm volatile("mapa.u64 %0, %1, %2;" : "=l"(far) : "l"(generic), "r"((rank() + 1) % BLOCKS));
-  to[2] = (uint32_t)((int64_t)(far - generic) / (1 << 24));
-  to[3] = *(volatile uint32_t *)far;
-  asm volatile("getctarank.shared::cluster.u32 %0, %1;" : "=r"(found) : "r"(own & PEER_MASK));
-  to[4] = found;
-  to[5] = load_any(own);
-  to[6] = load_any(own & PEER_MASK);
-  to[7] = load_any(own & 0xffffff);
-  asm volatile("st.async.weak.shared::cluster.mbarrier::complete_tx::bytes.u32 [%0], %1, [%2];" ::"r"(shared_address(&word[3])),
-               "r"(7 + rank()), "r"(shared_address(&barrier[0]))
-               : "memory");
-  barrier_wait(&barrier[0], 0);
-  to[8] = word[3];
-  asm volatile("mbarrier.arrive.release.cluster.shared::cluster.b64 _, [%0];" ::"r"(shared_address(&barrier[1]) & PEER_MASK)
-               : "memory");
-  if (rank() % 2 == 0)
-    barrier_wait(&barrier[1], 0);
-  asm volatile("red.shared::cluster.add.u32 [%0], %1;" ::"r"(shared_address(&sum) & 0xffffff), "r"(1u << 8 * rank()) : "memory");
+  __syncwarp(); /* all of the warp comes to the barrier together */
   meet();
+  if (t > 0)
+    return;
   to[9] = sum;
   to[10] = in_call;
   to[11] = common[1];

@@ -237,6 +237,25 @@ static void copies_count_by_where_they_come_from(void **state) {
   assert_int_equal(count_copies("ca", 0), 32); /* one bank of the cache */
 }
 
+/* st.bulk: zeros for as many bytes as a register says, at addresses of the space and generic ones.
+ */
+static void bulk_stores_write_zeros(void **state) {
+  (void)state;
+  static const char body[] =
+      ".reg .b32 %s, %x, %y, %z, %w; .reg .b64 %n, %g; mov.u32 %s, tile;\n"
+      "mad.lo.u32 %s, %index, 64, %s; mov.u32 %x, 7; mov.u64 %n, 16;\n"
+      "st.shared.v4.b32 [%s], {%x, %x, %x, %x}; st.shared.v4.b32 [%s+16], {%x, %x, %x, %x};\n"
+      "st.bulk.weak.shared::cta [%s+8], 8, 0;\n"
+      "cvt.u64.u32 %g, %s; cvta.shared.u64 %g, %g; st.bulk [%g+16], %n, 0;\n"
+      "ld.shared.v4.b32 {%x, %y, %z, %w}, [%s]; st.global.v4.b32 [%out], {%x, %y, %z, %w};\n"
+      "ld.shared.v4.b32 {%x, %y, %z, %w}, [%s+16]; st.global.v4.b32 [%out+16], {%x, %y, %z, %w};";
+  static const uint32_t expected[8] = {7, 7};
+  uint32_t in[LANES] = {0}, out[LANES][8];
+  lanes_run(NULL, tile, body, LANES, in, 4, out, 32);
+  for (unsigned lane = 0; lane < LANES; lane++)
+    assert_memory_equal(out[lane], expected, sizeof expected);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(copies_count_by_where_they_come_from),
@@ -249,6 +268,7 @@ int main(void) {
       cmocka_unit_test(barriers_have_phases),
       cmocka_unit_test(barriers_count),
       cmocka_unit_test(other_forms_are_refused),
+      cmocka_unit_test(bulk_stores_write_zeros),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
