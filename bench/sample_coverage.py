@@ -1,13 +1,14 @@
 #!/usr/bin/env python3
 """How often the interval of `sim --sample auto` holds the cycles of the full simulation, over the benchmarks of the corpus.
 
-    bench/sample_coverage.py build/bankfold [--seconds N] [BENCHMARK...]
+    bench/sample_coverage.py build/bankfold [--seconds N] [--gpu GPU] [--padded] [BENCHMARK...]
 
-Each benchmark runs on an H200 of --sms multiprocessors, so that waves are small and launches have many, at the largest
+Each benchmark runs on an H200, or --gpu, of --sms multiprocessors, so that waves are small and launches have many, at the largest
 scale whose full simulation takes about N seconds. Each launch of which a part was simulated, or none, is compared with
 itself in the full simulation: one JSON line each, with `score`, how far off it is as a share of half the interval (at
 most 1: inside). The last line has the coverage of both halves: benchmarks in the order of `bankfold corpus` go to one
-half and the other in turn; padded ones are left out. `factor` is what intervals would have to be
+half and the other in turn; padded ones are left out, or with --padded the others: no constant was chosen by them,
+so that both halves judge. `factor` is what intervals would have to be
 multiplied with so that 95% of the first half lie inside, and `judged` how many of the second half do then: constants
 may be chosen by the first half alone."""
 import argparse
@@ -18,9 +19,9 @@ import subprocess
 import sys
 
 
-def simulate(program, benchmark, scale, sms, sample):
+def simulate(program, benchmark, scale, machine, sample):
     """The launches of a benchmark, and the seconds of a core it took; None: it does not run at this scale."""
-    command = [program, "sim", "--benchmark", benchmark, "--gpu", "h200", "--set", f"sms={sms}", "--json",
+    command = [program, "sim", "--benchmark", benchmark, "--gpu", machine[0], "--set", f"sms={machine[1]}", "--json",
                "--scale", str(scale), "--threads", "1"]
     if sample:
         command += ["--sample", "auto"]
@@ -30,11 +31,11 @@ def simulate(program, benchmark, scale, sms, sample):
     return None if done.returncode else (json.loads(done.stdout), seconds)
 
 
-def largest(program, benchmark, sms, seconds):
+def largest(program, benchmark, machine, seconds):
     """The full simulation at the largest scale that takes about so long."""
     found, scale = None, 1
     while scale <= 1024:
-        full = simulate(program, benchmark, scale, sms, False)
+        full = simulate(program, benchmark, scale, machine, False)
         if not full:
             break
         found = scale, full
@@ -44,13 +45,13 @@ def largest(program, benchmark, sms, seconds):
     return found
 
 
-def compare(program, benchmark, sms, seconds):
+def compare(program, benchmark, machine, seconds):
     """Rows for the launches of which not all was simulated."""
-    found = largest(program, benchmark, sms, seconds)
+    found = largest(program, benchmark, machine, seconds)
     if not found:
         return
     scale, (full, full_seconds) = found
-    part = simulate(program, benchmark, scale, sms, True)
+    part = simulate(program, benchmark, scale, machine, True)
     if not part:
         return
     some, some_seconds = part
@@ -66,12 +67,12 @@ def compare(program, benchmark, sms, seconds):
                "seconds": [round(full_seconds, 2), round(some_seconds, 2)]}
 
 
-def benchmarks(program):
-    """Names of the corpus, each with its half."""
+def benchmarks(program, padded):
+    """Names of the corpus, each with its half: padded ones, or the others."""
     lines = subprocess.run([program, "corpus"], capture_output=True, text=True, check=True).stdout.split("\n")[1:]
     names = [line.split()[0] for line in lines if line and not line.startswith(" ")]
-    plain = [name for name in names if not name.endswith("-padded")]
-    return [(name, index % 2) for index, name in enumerate(plain)]
+    wanted = [name for name in names if name.endswith("-padded") == padded]
+    return [(name, index % 2) for index, name in enumerate(wanted)]
 
 
 def by_benchmark(rows):
@@ -104,12 +105,14 @@ def main():
     parser.add_argument("names", nargs="*")
     parser.add_argument("--seconds", type=float, default=4)
     parser.add_argument("--sms", type=int, default=2)
+    parser.add_argument("--gpu", default="h200")
+    parser.add_argument("--padded", action="store_true")
     options = parser.parse_args()
     halves = ([], [])
-    for name, half in benchmarks(options.program):
+    for name, half in benchmarks(options.program, options.padded):
         if options.names and name not in options.names:
             continue
-        for row in compare(options.program, name, options.sms, options.seconds):
+        for row in compare(options.program, name, (options.gpu, options.sms), options.seconds):
             halves[half].append(row)
             print(json.dumps({**row, "half_of": half}), flush=True)
     factor = factor_of(halves[0]) if halves[0] else None

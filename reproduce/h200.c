@@ -1,6 +1,7 @@
 /* The model of Hopper against an H200: cycles of single accesses, and times of the benchmarks. */
 #include "kernels/sim_device.h"
 #include "reproduce/h200/bench.h"
+#include "reproduce/h200/others.h"
 #include "reproduce/reproduce.h"
 
 #include <math.h>
@@ -295,6 +296,7 @@ static void report_times(bf_reproduce_run *run, const timed *rows, unsigned coun
   double correlation = (n * xy - x * y) / sqrt((n * xx - x * x) * (n * yy - y * y));
   bf_reproduce_note(run, "Cycles of benchmarks: mean error %.0f%%, correlation of logarithms %.3f.",
                     100 * sum / n, correlation);
+  h200_others_report(run, "benchmarks of the corpus at two sizes", count, sum / n);
 }
 
 static int reproduce_corpus(bf_reproduce_run *run, bf_diagnostic *diagnostic) {

@@ -6,6 +6,7 @@
 #include "kernels/launches.h"
 #include "kernels/sim_device.h"
 #include "reproduce/h200/energy.h"
+#include "reproduce/h200/others.h"
 #include "reproduce/reproduce.h"
 #include "sim/worth.h"
 
@@ -351,6 +352,7 @@ static void add_claims(bf_reproduce_run *run, const compared *rows, unsigned cou
                                                     .ours = test.worst_ratio,
                                                     .unit = " times",
                                                     .why = why});
+  h200_others_report(run, "the test set", test.launches, test.mean);
   errors train = errors_of(rows, count, "train", NULL);
   errors more = errors_of(rows, count, "more", NULL);
   bf_reproduce_note(

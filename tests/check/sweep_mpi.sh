@@ -9,7 +9,7 @@ root=$(cd "$(dirname "$0")/../.." && pwd)
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 cd "$work" || exit 2
-mpirun=(mpirun --oversubscribe -n 4)
+mpirun=(mpirun --oversubscribe)
 [ "$(id -u)" != 0 ] || mpirun+=(--allow-run-as-root)
 faults=0
 
@@ -38,7 +38,7 @@ kill_rank() {
   shift
   rm -f pid.*
   # shellcheck disable=SC2016 # the ranks expand it
-  "${mpirun[@]}" "$@" sh -c 'echo $$ >pid.$OMPI_COMM_WORLD_RANK; exec "$@"' rank "${sweep[@]}" \
+  "${mpirun[@]}" -n 4 "$@" sh -c 'echo $$ >pid.$OMPI_COMM_WORLD_RANK; exec "$@"' rank "${sweep[@]}" \
     --workers 1 >log 2>&1 &
   local started=$!
   while [ "$(results)" -lt 12 ] && kill -0 $started 2>/dev/null; do
@@ -53,10 +53,16 @@ kill_rank() {
 mv r.csv all.csv
 
 # Nobody is killed: rank 0 tells how far all are, and what there is in the end.
-"${mpirun[@]}" "${sweep[@]}" >out 2>log || complain "status $? under mpirun"
+"${mpirun[@]}" -n 4 "${sweep[@]}" >out 2>log || complain "status $? under mpirun"
 [ "$(cat out)" = 'r.csv: 64 points' ] || complain "printed: $(cat out)"
 grep -q '^bankfold: [0-9]* of 64 points$' log || complain 'no progress'
 compare 'four ranks'
+
+# One rank, and as many as there are points.
+for ranks in 1 64; do
+  "${mpirun[@]}" -n $ranks "${sweep[@]}" --workers 1 >out 2>log || complain "status $? of $ranks ranks"
+  compare "$ranks ranks"
+done
 
 # The others go on, also without rank 0.
 for rank in 2 0; do
@@ -69,7 +75,7 @@ kill_rank 1
 [ $status != 0 ] || complain 'mpirun does not tell that a rank was killed'
 left=$(results)
 [ "$left" -ge 12 ] || complain "only $left lines are left"
-"${mpirun[@]}" "${sweep[@]}" >>log 2>&1 || complain "status $? of the second run"
+"${mpirun[@]}" -n 4 "${sweep[@]}" >>log 2>&1 || complain "status $? of the second run"
 compare 'a second run'
 
 # Ranks of several hosts need a file that they share.
