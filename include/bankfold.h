@@ -416,11 +416,18 @@ typedef enum bf_class {
   BF_CLASS_CUTE,     /* Swizzle<B,M,S> */
   BF_CLASS_ONE_TERM, /* a ^ ((a >> s) & m) */
   BF_CLASS_TWO_TERM, /* a ^ ((a >> s) & m) ^ ((a >> t) & k) */
+  BF_CLASS_TMA,      /* what tensor copies can do: none, tma:32, tma:64, tma:128 */
 } bf_class;
 
 /* Called now and then by long searches from the calling thread; lower and upper bound the answer.
  * Return false to stop: the best found so far is returned with its bounds. */
 typedef bool (*bf_progress)(void *context, double seconds, uint64_t lower, uint64_t upper);
+
+/* Accesses on a machine that the same hash is to serve. */
+typedef struct bf_solve_case {
+  const bf_machine *machine;
+  const bf_workload *workload;
+} bf_solve_case;
 
 typedef struct bf_solve_options {
   size_t struct_bytes;
@@ -434,7 +441,15 @@ typedef struct bf_solve_options {
   unsigned threads;          /* 0 = one per core; the exact search has at least two */
   bf_progress progress;      /* may be NULL */
   void *progress_context;
-  bf_logger logger; /* is told of searches that end before their proof */
+  bf_logger logger;              /* is told of searches that end before their proof */
+  const bf_solve_case *also;     /* further cases: conflicts of all are summed. Their machines have
+                                    the banks, words and address bits of the first */
+  size_t also_count;             /* of them */
+  bool has_most_gates;           /* exact, class general: */
+  unsigned most_gates;           /* only hashes of at most so many 2-input XORs */
+  bool front;                    /* ladder: the best step for every cost instead */
+  double instruction_wavefronts; /* ladder: what an instruction for each access costs when a step is
+                                    recommended; 0: 0.25, negative: nothing */
 } bf_solve_options;
 
 BF_DEFAULT_FUNCTION(bf_solve_default_options, bf_solve_options)
