@@ -288,6 +288,28 @@ BF_DEFAULT_FUNCTION(bf_trace_default_options, bf_trace_options)
 BF_API int bf_workload_parse(const void *data, size_t size, const bf_machine *machine,
                              const bf_trace_options *options, bf_workload **workload,
                              bf_diagnostic *diagnostic);
+/* A trace that is read access by access, in bounded memory however long it is. */
+typedef struct bf_trace bf_trace;
+/* Opens a file ("-": standard input) in the text or the packed form or of another tool, compressed
+ * with zstd or not; options->name is not used. Accesses must fit the machine. */
+BF_API int bf_trace_read(const char *path, const bf_machine *machine,
+                         const bf_trace_options *options, bf_trace **trace,
+                         bf_diagnostic *diagnostic);
+/* 1 with the next access, which is the trace's own until the next call; 0 at the end; or a negative
+ * bf_error. */
+BF_API int bf_trace_step(bf_trace *trace, const bf_access **access, bf_diagnostic *diagnostic);
+BF_API void bf_trace_close(bf_trace *trace);
+
+/* A trace that is written ("-": to standard output), packed or as text. The file is there once it
+ * is committed; closing without that leaves nothing behind. */
+typedef struct bf_trace_writer bf_trace_writer;
+BF_API int bf_trace_writer_open(const char *path, bool packed, bf_trace_writer **writer,
+                                bf_diagnostic *diagnostic);
+BF_API int bf_trace_writer_add(bf_trace_writer *writer, const bf_access *access,
+                               bf_diagnostic *diagnostic);
+BF_API int bf_trace_writer_commit(bf_trace_writer *writer, bf_diagnostic *diagnostic);
+BF_API void bf_trace_writer_close(bf_trace_writer *writer);
+
 /* Distinct accesses, in the order of their first occurrence; NULL past the last. */
 BF_API size_t bf_workload_size(const bf_workload *workload);
 BF_API const bf_access *bf_workload_get(const bf_workload *workload, size_t index);
