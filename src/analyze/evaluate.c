@@ -185,6 +185,40 @@ static bool evaluate_node(bf_expressions *values, bf_expression value, bf_lanes 
   return false;
 }
 
+/* Whether nothing is known of an operand in any thread. */
+static bool is_lost(bf_expressions *values, bf_expression value) {
+  return evaluate(values, value) == values->nothing;
+}
+
+/* Whether nothing is known of a value in any thread, as far as its operands tell: most values of
+ * kernels whose loops hang on data are such, and need not be computed. */
+static bool knows_nothing(bf_expressions *values, bf_expression value) {
+  bf_node node = values->node[value];
+  bool found = false;
+  switch (node.kind) {
+  case BF_EXPRESSION_UNDEFINED:
+    return true;
+  case BF_EXPRESSION_ATOM:
+    return !values->atom[node.number].is_known;
+  case BF_EXPRESSION_SUM:
+    for (uint32_t i = 0; i < node.terms && !found; i++)
+      found = is_lost(values, values->node[value].term[i].value);
+    return found;
+  case BF_EXPRESSION_OPERATION: /* of predicates, one operand can decide */
+    if (node.bits == 1 && (node.operation == BF_DO_AND || node.operation == BF_DO_OR))
+      return is_lost(values, node.a) && is_lost(values, node.b);
+    return is_lost(values, node.a) || (node.b && is_lost(values, node.b)) ||
+           (node.c && is_lost(values, node.c));
+  case BF_EXPRESSION_BLEND:
+    return is_lost(values, node.a) && is_lost(values, node.b);
+  case BF_EXPRESSION_SELECT:
+    return is_lost(values, node.b) ? is_lost(values, node.a) || is_lost(values, node.c)
+                                   : is_lost(values, node.c) && is_lost(values, node.a);
+  default:
+    return false;
+  }
+}
+
 /* Room in memo for every node there is. */
 static bool reserve(bf_expressions *values) {
   if (values->memo_capacity >= values->node_capacity)
@@ -206,6 +240,10 @@ static size_t lanes_bytes(const bf_expressions *values) {
 static const bf_lanes *evaluate(bf_expressions *values, bf_expression value) {
   if (values->memo[value])
     return values->memo[value];
+  if (!values->spread && knows_nothing(values, value)) {
+    values->work++;
+    return values->memo[value] = values->nothing;
+  }
   bf_lanes *lanes = malloc(lanes_bytes(values));
   if (!lanes || !evaluate_node(values, value, lanes)) {
     free(lanes);
@@ -217,17 +255,24 @@ static const bf_lanes *evaluate(bf_expressions *values, bf_expression value) {
   return values->memo[value] = lanes;
 }
 
+void bf_expressions_forget(bf_expressions *values) {
+  for (uint32_t i = 0; i < values->memo_capacity; i++) {
+    if (values->memo[i] != values->nothing)
+      free(values->memo[i]);
+    values->memo[i] = NULL;
+  }
+  values->memos = 0;
+}
+
 const bf_lanes *bf_expression_evaluate(bf_expressions *values, bf_expression value) {
-  if (values->failed || !reserve(values)) {
+  if (!values->nothing)
+    values->nothing = calloc(1, lanes_bytes(values));
+  if (values->failed || !values->nothing || !reserve(values)) {
     values->failed = true;
     return NULL;
   }
   if (values->memos * lanes_bytes(values) > MOST_MEMO_BYTES) {
-    for (uint32_t i = 0; i < values->memo_capacity; i++) {
-      free(values->memo[i]);
-      values->memo[i] = NULL;
-    }
-    values->memos = 0;
+    bf_expressions_forget(values);
   }
   return evaluate(values, value);
 }

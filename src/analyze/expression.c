@@ -173,9 +173,11 @@ int bf_expressions_create(bf_expressions *values, const uint32_t block[3]) {
 }
 
 void bf_expressions_free(bf_expressions *values) {
-  for (uint32_t i = 0; i < values->memo_capacity; i++)
-    free(values->memo[i]);
+  bf_expressions_forget(values);
   free(values->memo);
+  free(values->nothing);
+  free(values->mark);
+  free(values->done);
   free(values->node);
   free(values->slot);
   free(values->atom);

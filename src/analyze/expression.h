@@ -136,9 +136,13 @@ typedef struct bf_expressions {
   uint32_t atoms, atom_capacity;
   uint64_t (*mask)[BF_MASK_WORDS];
   uint32_t masks, mask_capacity;
-  bf_lanes **memo; /* per node, or NULL */
+  bf_lanes **memo;   /* per node, or NULL */
+  bf_lanes *nothing; /* of values of which nothing is known in any thread; all share it */
   uint32_t memo_capacity;
   uint32_t memos;
+  uint32_t *mark;      /* per node: the last walk that met it (formula.c), */
+  bf_expression *done; /* and what became of it there */
+  uint32_t mark_capacity, walks;
   uint32_t listed; /* LANES nodes */
   uint64_t spread; /* not 0: unknown atoms are numbers below it, drawn for each thread */
   uint64_t work;   /* values computed in single threads, and nodes looked up */
@@ -197,6 +201,8 @@ bool bf_mask_meets(const bf_expressions *values, uint32_t mask, uint32_t other);
 bool bf_expression_is_constant(const bf_expressions *values, bf_expression value, uint64_t *number);
 /* The value in each thread. NULL when out of memory. Valid until the next call. */
 const bf_lanes *bf_expression_evaluate(bf_expressions *values, bf_expression value);
+/* Gives back the memory of values that were computed. */
+void bf_expressions_forget(bf_expressions *values);
 bool bf_lanes_all_known(const bf_expressions *values, const bf_lanes *lanes);
 /* Operation on one thread's numbers; false where the result is not defined. */
 bool bf_operate(bf_operation operation, unsigned bits, unsigned operand_bits, const uint64_t *in,

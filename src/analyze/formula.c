@@ -8,10 +8,30 @@ enum { MOST_TEXT_BYTES = 240 };
 
 /* ---- Atoms ---- */
 
+/* Room for a mark and a number of every node there is, and marks that no node has yet: walks cost
+ * what they meet, however many nodes there are. */
+static bool begin_walk(bf_expressions *values) {
+  values->work += 8;
+  if (values->mark_capacity < values->nodes) {
+    uint32_t capacity = values->node_capacity;
+    uint32_t *mark = realloc(values->mark, capacity * sizeof *mark);
+    values->mark = mark ? mark : values->mark;
+    bf_expression *done = mark ? realloc(values->done, capacity * sizeof *done) : NULL;
+    values->done = done ? done : values->done;
+    if (!done) {
+      values->failed = true;
+      return false;
+    }
+    memset(mark + values->mark_capacity, 0, (capacity - values->mark_capacity) * sizeof *mark);
+    values->mark_capacity = capacity;
+  }
+  values->walks++;
+  return true;
+}
+
 /* A walk that meets each node once. */
 typedef struct walk {
-  const bf_expressions *values;
-  uint64_t *seen; /* one bit per node */
+  bf_expressions *values;
   bool (*found)(void *context, const bf_atom *atom, uint32_t number);
   void *context;
   bool stopped;
@@ -20,9 +40,10 @@ typedef struct walk {
 static void visit(walk *w, bf_expression value) {
   const bf_node *node = &w->values->node[value];
   if (w->stopped || value == BF_UNDEFINED || node->is_known ||
-      w->seen[value / 64] >> value % 64 & 1)
+      w->values->mark[value] == w->values->walks)
     return;
-  w->seen[value / 64] |= (uint64_t)1 << value % 64;
+  w->values->mark[value] = w->values->walks;
+  w->values->work++;
   if (node->kind == BF_EXPRESSION_ATOM)
     w->stopped = !w->found(w->context, &w->values->atom[node->number], (uint32_t)node->number);
   visit(w, node->a);
@@ -36,13 +57,8 @@ void bf_expression_unknowns(bf_expressions *values, bf_expression value,
                             bool (*found)(void *context, const bf_atom *atom, uint32_t number),
                             void *context) {
   walk w = {.values = values, .found = found, .context = context};
-  w.seen = calloc(values->nodes / 64 + 1, sizeof *w.seen);
-  values->work += values->nodes / 64 + 64;
-  if (w.seen)
+  if (begin_walk(values))
     visit(&w, value);
-  else
-    values->failed = true;
-  free(w.seen);
 }
 
 typedef struct age {
@@ -60,13 +76,8 @@ static bool compare_age(void *context, const bf_atom *atom, uint32_t number) {
 bool bf_expression_is_older(bf_expressions *values, bf_expression value, uint32_t before) {
   age a = {.before = before, .is_older = true};
   walk w = {.values = values, .found = compare_age, .context = &a};
-  w.seen = calloc(values->nodes / 64 + 1, sizeof *w.seen);
-  values->work += values->nodes / 64 + 64;
-  if (w.seen)
+  if (begin_walk(values))
     visit(&w, value);
-  else
-    values->failed = true;
-  free(w.seen);
   return a.is_older && !values->failed;
 }
 
@@ -76,7 +87,6 @@ typedef struct exchange {
   bf_expressions *values;
   const bf_expression *from, *to;
   unsigned count;
-  bf_expression *done; /* per node there was at the start, or 0 */
 } exchange;
 
 static bf_expression substitute(exchange *e, bf_expression value);
@@ -117,24 +127,18 @@ static bf_expression rebuild(exchange *e, bf_expression value) {
 static bf_expression substitute(exchange *e, bf_expression value) {
   if (value == BF_UNDEFINED || e->values->node[value].is_known || e->values->failed)
     return value;
-  if (!e->done[value])
-    e->done[value] = rebuild(e, value);
-  return e->done[value];
+  if (e->values->mark[value] != e->values->walks) {
+    e->values->done[value] = rebuild(e, value);
+    e->values->mark[value] = e->values->walks;
+  }
+  return e->values->done[value];
 }
 
 bf_expression bf_expression_substitute(bf_expressions *values, bf_expression value,
                                        const bf_expression *from, const bf_expression *to,
                                        unsigned count) {
   exchange e = {.values = values, .from = from, .to = to, .count = count};
-  e.done = calloc(values->nodes, sizeof *e.done);
-  values->work += values->nodes / 2 + 64;
-  if (!e.done) {
-    values->failed = true;
-    return BF_UNDEFINED;
-  }
-  bf_expression result = substitute(&e, value);
-  free(e.done);
-  return result;
+  return begin_walk(values) ? substitute(&e, value) : BF_UNDEFINED;
 }
 
 /* ---- Text ---- */

@@ -596,20 +596,55 @@ static void rewind_walk(bf_walk *walk) {
   walk->too_much = walk->values.is_full = false;
 }
 
-/* Both walks, and what they found. */
-static bool analyze(builder *b) {
+/* Goes through a kernel once more that was too long to go through iteration by iteration: with new
+ * expressions, and every loop as a whole, so that what each access is stays known. */
+static void walk_in_short(bf_walk *walk) {
+  free(walk->record);
+  rewind_walk(walk);
+  bf_expressions_free(&walk->values);
+  walk->parameter = NULL;
+  walk->variables = 0;
+  if (bf_expressions_create(&walk->values, walk->options->block) != BF_OK ||
+      bf_walk_layout(walk) != BF_OK) {
+    walk->values.failed = true;
+    return;
+  }
+  set_values(walk);
+  walk->all_symbolic = true;
+  for (uint32_t i = 0; i < walk->loops.count; i++)
+    walk->loops.loop[i].is_too_long |= !walk->loops.loop[i].is_symbolic;
+  bf_walk_run(walk);
+}
+
+/* Both walks. *whole: records of the first, which belong to the caller. */
+static void walk_twice(builder *b, bf_record **whole, uint32_t *wholes) {
   bf_walk *walk = b->walk;
   walk->all_symbolic = true;
   if (!walk->options->accesses_only)
     bf_walk_run(walk);
-  bf_record *whole = walk->record;
-  uint32_t wholes = walk->records;
-  uint64_t steps = walk->steps;
+  *whole = walk->record;
+  *wholes = walk->records;
+  b->analysis->steps = walk->steps;
   rewind_walk(walk);
   walk->all_symbolic = false;
   bf_walk_run(walk);
-  b->analysis->steps = steps + walk->steps;
+  b->analysis->steps += walk->steps;
   b->analysis->is_cut = walk->too_much;
+  if (!walk->too_much || walk->values.failed)
+    return;
+  free(*whole);
+  *whole = NULL;
+  *wholes = 0;
+  walk_in_short(walk);
+  b->analysis->steps += walk->steps;
+}
+
+/* Both walks, and what they found. */
+static bool analyze(builder *b) {
+  bf_walk *walk = b->walk;
+  bf_record *whole;
+  uint32_t wholes;
+  walk_twice(b, &whole, &wholes);
   bool fine = !walk->values.failed && sort_records(whole, wholes, walk->function->instructions) &&
               sort_records(walk->record, walk->records, walk->function->instructions);
   if (fine) {

@@ -85,6 +85,14 @@ static size_t read_type(const bf_source *source, size_t first, char type[BF_SOUR
   return at;
 }
 
+void bf_source_pass_over(const bf_source_array *list, size_t count, bf_source_array *own) {
+  for (size_t i = 0; i < count && own->skips < BF_SOURCE_MOST_SKIPS; i++)
+    if (list[i].is_pointer && list[i].token != own->token) {
+      own->skip[own->skips][0] = list[i].token + 1;
+      own->skip[own->skips++][1] = list[i].end;
+    }
+}
+
 int bf_source_carved(bf_source *source, size_t function, const char *buffer, bf_source_array *list,
                      size_t most, size_t *count) {
   size_t close = source->token[function + 1].partner, first = close + 1;
@@ -106,5 +114,7 @@ int bf_source_carved(bf_source *source, size_t function, const char *buffer, bf_
       star = bf_source_is(source, own.end, ",") ? own.end + 1 : end;
     }
   }
+  for (size_t i = 0; i < *count; i++)
+    bf_source_pass_over(list, *count, &list[i]);
   return BF_OK;
 }

@@ -1,5 +1,5 @@
 /* Declarations of shared arrays, and uses of them. */
-#include "source/passed.h"
+#include "source/family.h"
 
 #include <string.h>
 
@@ -29,8 +29,8 @@ static size_t function_of(const bf_source *source, size_t index) {
   return is_name ? open - 1 : source->tokens;
 }
 
-/* Finds the block and the function around a token: going back, passing what is closed. */
-static void find_scope(const bf_source *source, size_t index, bf_source_array *array) {
+/* Going back, passing what is closed. */
+void bf_source_scope(const bf_source *source, size_t index, bf_source_array *array) {
   array->scope_end = array->function = source->tokens;
   bool has_block = false;
   for (size_t i = index; i-- > 0;) {
@@ -139,7 +139,7 @@ static int read_statement(bf_source *source, size_t index, array_list *list,
                           bf_diagnostic *diagnostic) {
   bf_source_array shared = {.statement = bf_source_statement(source, index)};
   size_t type_end = source->tokens;
-  find_scope(source, shared.statement, &shared);
+  bf_source_scope(source, shared.statement, &shared);
   for (size_t i = index + 1; i < source->tokens; i++) {
     if (bf_source_is(source, i, ";") || bf_source_is(source, i, "{") ||
         source->token[i].in_directive)
@@ -273,8 +273,7 @@ static const char *fault_of(const bf_source *source, const bf_source_array *arra
   return NULL;
 }
 
-/* Whether token index is the name of the array, and not a member of something. */
-static bool is_use(const bf_source *source, const bf_source_array *array, size_t index) {
+bool bf_source_is_use(const bf_source *source, const bf_source_array *array, size_t index) {
   static const char *const members[] = {".", "->", "::", NULL};
   for (unsigned i = 0; i < array->skips; i++)
     if (index >= array->skip[i][0] && index < array->skip[i][1])
@@ -282,8 +281,6 @@ static bool is_use(const bf_source *source, const bf_source_array *array, size_t
   return source->token[index].kind == BF_SOURCE_WORD && bf_source_is(source, index, array->name) &&
          !is_one_of(source, index - 1, members);
 }
-
-enum { MOST_CALLS = 4 }; /* that are followed inside each other */
 
 /* Uses of an array while they are collected. */
 typedef struct collecting {
@@ -308,29 +305,14 @@ static int add_use(collecting *c, const bf_source_use *use, bf_diagnostic *diagn
   return BF_OK;
 }
 
-/* Whether a function that the array is passed to was followed before: one of its uses is there. */
-static bool is_followed(const collecting *c, const bf_source_array *inner) {
-  for (size_t i = 0; i < c->count; i++)
-    if (c->list[i].home == inner->statement + 1)
-      return true;
-  return false;
-}
-
-/* Collects the uses of an array or parameter; home: as uses have it. */
-static int collect_uses(collecting *c, const bf_source_array *array, size_t home, unsigned depth,
-                        bf_diagnostic *diagnostic) {
+/* Collects the uses of a member of a family; home: as uses have it. */
+static int collect_uses(collecting *c, const bf_source_family *family, const bf_source_array *array,
+                        size_t home, bf_diagnostic *diagnostic) {
   for (size_t i = array->end; i < array->scope_end; i++) {
     bf_source_use use = {.token = i, .home = home};
-    bf_source_array inner;
-    if (!is_use(c->source, array, i))
+    if (!bf_source_is_use(c->source, array, i) || bf_source_is_given(family, i))
       continue;
     const char *fault = fault_of(c->source, array, &use);
-    if (fault == as_pointer && depth < MOST_CALLS &&
-        bf_source_passed(c->source, array, i, &inner)) {
-      if (!is_followed(c, &inner))
-        BF_TRY(collect_uses(c, &inner, inner.statement + 1, depth + 1, diagnostic));
-      continue;
-    }
     if (fault && !c->problem[0])
       snprintf(c->problem, 200, "%s in line %u", fault, c->source->token[i].line);
     if (!fault)
@@ -342,10 +324,20 @@ static int collect_uses(collecting *c, const bf_source_array *array, size_t home
 int bf_source_uses(bf_source *source, const bf_source_array *array, bf_source_use **list,
                    size_t *count, char problem[200], bf_diagnostic *diagnostic) {
   collecting c = {.source = source, .problem = problem};
+  const bf_source_family *family;
   problem[0] = 0;
   if (array->has_open_scope)
     snprintf(problem, 200, "the braces around it do not match");
-  int error = collect_uses(&c, array, 0, 0, diagnostic);
+  BF_TRY(bf_source_find_family(source, array, &family, diagnostic));
+  if (family->problem[0] && !problem[0])
+    memcpy(problem, family->problem, sizeof family->problem);
+  int error = BF_OK;
+  for (size_t i = 0; i < family->members && !error; i++) {
+    bool is_own = family->member[i].token == array->token;
+    const bf_source_array *own = is_own ? array : &family->member[i];
+    size_t home = is_own ? 0 : bf_source_statement(source, own->function) + 1;
+    error = collect_uses(&c, family, own, home, diagnostic);
+  }
   *list = c.list;
   *count = error ? 0 : c.count;
   return error;
@@ -354,7 +346,7 @@ int bf_source_uses(bf_source *source, const bf_source_array *array, bf_source_us
 bool bf_source_is_only_pointed_to(const bf_source *source, const bf_source_array *array) {
   for (size_t i = array->end; i < array->scope_end; i++) {
     bf_source_use use = {.token = i};
-    const char *fault = is_use(source, array, i) ? fault_of(source, array, &use) : NULL;
+    const char *fault = bf_source_is_use(source, array, i) ? fault_of(source, array, &use) : NULL;
     if (fault && fault != as_address)
       return false;
   }

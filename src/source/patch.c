@@ -1,7 +1,7 @@
 /* Edits of a source for the maps of its arrays. */
 #include "source/patch.h"
 
-#include "source/passed.h"
+#include "source/family.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -341,7 +341,11 @@ int bf_patch_add(bf_patch *patch, bf_patch_array *array, char problem[200],
   BF_TRY(bf_source_uses(patch->source, array->declared, &use, &uses, problem, diagnostic));
   if (array->is_tentative)
     problem[0] = 0;
+  const bf_source_family *family;
+  BF_TRY(bf_source_find_family(patch->source, array->declared, &family, diagnostic));
   const char *reason = obstacle(array);
+  if (!reason && family->roots > 1 && !array->suggestion->map.terms)
+    reason = "other arrays are passed to the same functions, and would have to grow too";
   if (reason)
     snprintf(problem, 200, "%s", reason);
   bool keeps_rows = array->suggestion->map.row_elements &&

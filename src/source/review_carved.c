@@ -25,16 +25,46 @@ typedef struct carving {
   unsigned parts;
 } carving;
 
-/* The function of the source that a kernel is; tokens where it is not there. */
-static size_t kernel_function(const bf_source *source, const char *readable) {
-  for (size_t i = 0; i + 1 < source->tokens; i++) {
-    if (!bf_review_is_function(source, i, readable) || !bf_source_is(source, i + 1, "("))
-      continue;
-    size_t close = source->token[i + 1].partner;
-    if (close + 1 < source->tokens && bf_source_is(source, close + 1, "{"))
-      return i;
+/* The name of a file without its folders. */
+static const char *plain_name(const char *path) {
+  const char *slash = strrchr(path, '/');
+  return slash ? slash + 1 : path;
+}
+
+/* Instructions of a kernel that come from lines first to last of the source. */
+static uint64_t count_lines(const bf_review *review, const bf_ptx_function *kernel, uint64_t first,
+                            uint64_t last) {
+  uint64_t count = 0, line;
+  for (uint32_t i = 0; i < kernel->instructions; i++) {
+    const char *file = NULL;
+    bf_ptx_source_line(review->module, kernel->instruction[i], &file, &line);
+    count += file && line >= first && line <= last &&
+             strcmp(plain_name(file), plain_name(review->source->file)) == 0;
   }
-  return source->tokens;
+  return count;
+}
+
+/* The function of the source that a kernel is: of several with its name the one that most of its
+ * instructions come from. tokens where it is not there. */
+static size_t kernel_function(const bf_review *review, const bf_review_array *array) {
+  const bf_source *source = review->source;
+  size_t best = source->tokens;
+  uint64_t most = 0;
+  for (size_t i = 0; i + 1 < source->tokens; i++) {
+    if (!bf_review_is_function(source, i, array->kernel_name) || !bf_source_is(source, i + 1, "("))
+      continue;
+    size_t body = source->token[i + 1].partner + 1;
+    if (body >= source->tokens || !bf_source_is(source, body, "{") ||
+        source->token[body].partner >= source->tokens)
+      continue;
+    uint64_t count = count_lines(review, array->kernel, source->token[i].line,
+                                 source->token[source->token[body].partner].line);
+    if (best < source->tokens && count <= most)
+      continue;
+    best = i;
+    most = count;
+  }
+  return best;
 }
 
 /* The bytes of an access. */
@@ -94,34 +124,27 @@ static unsigned part_of(const carving *c, const bf_access *access) {
   return i;
 }
 
-/* What pointers are declared with is no use of what they start from. */
-static void pass_over(const bf_source_array *list, size_t count, bf_source_array *own) {
-  for (size_t i = 0; i < count && own->skips < BF_SOURCE_MOST_SKIPS; i++)
-    if (list[i].is_pointer && &list[i] != own) {
-      own->skip[own->skips][0] = list[i].token + 1;
-      own->skip[own->skips++][1] = list[i].end;
-    }
-}
-
 /* Lists the pointers into an array, and the array itself where it is used as one. */
 static int list_parts(carving *c, bf_diagnostic *diagnostic) {
   bf_review *review = c->review;
   const bf_review_array *array = &review->array[c->array];
   bf_source *source = review->source;
   bf_source_array *found = bf_arena_alloc(&source->arena, MOST_PARTS * sizeof *found);
-  size_t function = kernel_function(source, array->kernel_name), count = 0;
+  size_t function = kernel_function(review, array), count = 0;
   if (!found)
     return bf_no_memory(diagnostic);
   if (function == source->tokens)
     return BF_OK;
   BF_TRY(bf_source_carved(source, function, array->shared.name, found, MOST_PARTS - 1, &count));
-  if (count && array->declared)
-    found[count++] = *array->declared;
+  if (count && array->declared) {
+    found[count] = *array->declared;
+    bf_source_pass_over(found, count, &found[count]);
+    count++;
+  }
   for (size_t i = 0; i < count; i++) {
     char refused[BF_REVIEW_MOST_REASON];
     part *own = &c->part[c->parts];
     *own = (part){.declared = &found[i]};
-    pass_over(found, count, &found[i]);
     BF_TRY(bf_source_uses(source, &found[i], &own->use, &own->uses, refused, diagnostic));
     c->parts += own->uses > 0;
   }

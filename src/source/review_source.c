@@ -1,4 +1,5 @@
 /* From the arrays of PTX to their declarations in the source. */
+#include "source/family.h"
 #include "source/review_inner.h"
 
 #include <ctype.h>
@@ -253,6 +254,17 @@ static void name_macro(const bf_review *review, bf_review_array *array) {
 
 /* ---- All arrays ---- */
 
+/* Arrays that are passed to the same functions are one to the patch. */
+static int join_family(const bf_review *review, bf_review_array *array, bf_diagnostic *diagnostic) {
+  const bf_source_family *family;
+  if (!array->declared || array->declared->dimensions != 1)
+    return BF_OK;
+  BF_TRY(bf_source_find_family(review->source, array->declared, &family, diagnostic));
+  if (family->members > 1 && !family->problem[0])
+    array->declared = &family->member[0];
+  return BF_OK;
+}
+
 int bf_review_find_declarations(bf_review *review, bf_diagnostic *diagnostic) {
   bf_source_array *list = NULL;
   size_t count = 0;
@@ -268,6 +280,8 @@ int bf_review_find_declarations(bf_review *review, bf_diagnostic *diagnostic) {
   BF_TRY(bf_review_carve(review, diagnostic));
   for (size_t i = 0; i < review->arrays; i++)
     find_shape(review->source, &review->array[i]);
+  for (size_t i = 0; i < review->arrays && review->source; i++)
+    BF_TRY(join_family(review, &review->array[i], diagnostic));
   for (size_t i = 0; i < review->arrays; i++)
     name_macro(review, &review->array[i]);
   return BF_OK;

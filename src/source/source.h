@@ -30,6 +30,7 @@ typedef struct bf_source {
   size_t size;
   bf_source_token *token;
   size_t tokens;
+  struct bf_source_family *families; /* that were asked for (family.h) */
 } bf_source;
 
 /* Whether a file is source by its name: .cu, .cuh, .cpp, .cc. */
@@ -71,6 +72,8 @@ int bf_source_arrays(bf_source *source, bf_source_array **list, size_t *count,
  * order: as arrays of one dimension, up to `most`. */
 int bf_source_carved(bf_source *source, size_t function, const char *buffer, bf_source_array *list,
                      size_t most, size_t *count);
+/* Notes in an array that what the pointers of a list are declared with is no use of it. */
+void bf_source_pass_over(const bf_source_array *list, size_t count, bf_source_array *own);
 /* First and last line of the function around an array; false where it is outside functions. */
 bool bf_source_function_lines(const bf_source *source, const bf_source_array *array,
                               uint32_t *first, uint32_t *last);
@@ -103,7 +106,8 @@ typedef struct bf_source_use {
   size_t end;                                  /* behind the last ] */
   size_t subscript[BF_SOURCE_MOST_DIMENSIONS]; /* the [ of each */
   bool is_row; /* the last subscripts are missing: it is where a row begins */
-  size_t home; /* in a function that the array is passed to: its first token + 1; else 0 */
+  size_t home; /* by another name, as in a function that the array is passed to: the first token of
+                * that function + 1; else 0 */
 } bf_source_use;
 
 /* The uses of an array. Where one of them is not an element, problem says what and where. The list

@@ -1,11 +1,12 @@
 /* Compares what the analysis says about a launch with what the emulator has seen.
  *
- * Each launch is analysed three times: with parameters, grid and block index known, with nothing
- * but the block size, and with the launch known and all that can be assumed besides.  Of a site
- * that is called exact, the accesses of every block looked at must be equal, in order. Where the
- * addresses are known but for an offset, lanes or count, every access must be one of those listed,
- * moved by a multiple of the step; and where the conflicts of each access are said to be the same
- * for all values, it must have those of the one listed. */
+ * Each launch is analysed four times: with parameters, grid and block index known, with nothing
+ * but the block size, with the launch known and all that can be assumed besides, and with the
+ * launch known and so few steps that most kernels with loops are cut short. Of a site that is
+ * called exact, the accesses of every block looked at must be equal, in order. Where the addresses
+ * are known but for an offset, lanes or count, every access must be one of those listed, moved by a
+ * multiple of the step; and where the conflicts of each access are said to be the same for all
+ * values, it must have those of the one listed. */
 #ifndef ANALYZE_COMPARE_H
 #define ANALYZE_COMPARE_H
 
@@ -43,7 +44,7 @@ typedef struct checker {
   seen *event;
   size_t events;
   bool overflows;
-  tally known, open, assumed;
+  tally known, open, assumed, cut;
   unsigned complaints;
 } checker;
 
@@ -228,7 +229,10 @@ static void compare_site(checker *c, const bf_analysis *analysis, const bf_analy
 }
 
 /* What is known of a launch when it is compared. */
-typedef enum manner { LAUNCH_KNOWN, ONLY_BLOCK, ASSUMING } manner;
+typedef enum manner { LAUNCH_KNOWN, ONLY_BLOCK, ASSUMING, CUT_SHORT } manner;
+
+/* Steps that are followed of a kernel that is cut short. */
+enum { FEW_STEPS = 500 };
 
 static int compare_block(checker *c, const bf_emu_launch *launch, uint64_t block, manner how,
                          uint8_t *known_bytes, bf_diagnostic *diagnostic) {
@@ -236,6 +240,7 @@ static int compare_block(checker *c, const bf_emu_launch *launch, uint64_t block
   const bf_ptx_function *kernel = bf_ptx_find(c->ptx, bf_emu_kernel_name(c->kernel));
   bf_analyze_options o = {.has_block_index = is_known, .machine = c->machine};
   memcpy(o.block, launch->block, sizeof o.block);
+  o.most_steps = how == CUT_SHORT ? FEW_STEPS : 0;
   if (is_known) {
     memcpy(o.grid, launch->grid, sizeof o.grid);
     o.block_index[0] = (uint32_t)(block % launch->grid[0]);
@@ -248,8 +253,8 @@ static int compare_block(checker *c, const bf_emu_launch *launch, uint64_t block
   bf_analysis *analysis;
   BF_TRY((how == ASSUMING ? bf_analyze_assuming : bf_analyze)(c->ptx, kernel, &o, &analysis,
                                                               diagnostic));
-  tally *into[] = {&c->known, &c->open, &c->assumed};
-  for (uint32_t i = 0; i < analysis->sites; i++)
+  tally *into[] = {&c->known, &c->open, &c->assumed, &c->cut};
+  for (uint32_t i = 0; (how != CUT_SHORT || analysis->is_cut) && i < analysis->sites; i++)
     compare_site(c, analysis, &analysis->site[i], block, into[how]);
   bf_analysis_free(analysis);
   return BF_OK;
@@ -284,7 +289,7 @@ static int compare_launch(checker *c, const bf_emu_launch *launch, bf_diagnostic
   memset(all, 1, launch->parameter_bytes + 1);
   int error = BF_OK;
   for (unsigned i = 0; i < c->block_count && error == BF_OK; i++) {
-    for (manner how = LAUNCH_KNOWN; how <= ASSUMING && error == BF_OK; how++)
+    for (manner how = LAUNCH_KNOWN; how <= CUT_SHORT && error == BF_OK; how++)
       error = compare_block(c, launch, c->blocks[i], how, all, diagnostic);
   }
   free(all);

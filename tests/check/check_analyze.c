@@ -76,7 +76,8 @@ static unsigned check_benchmark(const bf_corpus_benchmark *benchmark, const bf_m
   print_tally("open", &s->checker.open);
   print_tally("assuming", &s->checker.assumed);
   printf("%s%s\n", error == BF_OK ? "" : "; ", diagnostic.message);
-  unsigned faults = s->checker.known.faults + s->checker.open.faults + s->checker.assumed.faults;
+  unsigned faults = s->checker.known.faults + s->checker.open.faults + s->checker.assumed.faults +
+                    s->checker.cut.faults;
   faults += error != BF_OK && error != BF_UNSUPPORTED; /* the emulator lacks an instruction */
   free(s);
   return faults;

@@ -207,9 +207,17 @@ static int run_kernel(checker *c, writer *w, bf_diagnostic *diagnostic) {
   return error;
 }
 
+static void add_tally(tally *sum, const tally *own) {
+  sum->sites += own->sites;
+  sum->exact += own->exact;
+  sum->partial += own->partial;
+  sum->accesses += own->accesses;
+  sum->settled += own->settled;
+}
+
 /* One random kernel; its text is printed where something is wrong. */
 static unsigned check_seed(uint64_t seed, const bf_machine *machine, seen *event, tally *known,
-                           tally *open) {
+                           tally *open, tally *cut) {
   char name[64];
   bf_diagnostic diagnostic = {0};
   checker c = {.program = name, .machine = machine, .event = event};
@@ -217,19 +225,13 @@ static unsigned check_seed(uint64_t seed, const bf_machine *machine, seen *event
   snprintf(name, sizeof name, "seed %llu", (unsigned long long)seed);
   write_kernel(&w);
   int error = w.text.failed ? BF_NO_MEMORY : run_kernel(&c, &w, &diagnostic);
-  unsigned faults = c.known.faults + c.open.faults + c.assumed.faults + (error != BF_OK);
+  unsigned faults =
+      c.known.faults + c.open.faults + c.assumed.faults + c.cut.faults + (error != BF_OK);
   if (faults)
     printf("%s: %s\n%s\n", name, diagnostic.message, w.text.data ? w.text.data : "");
-  known->sites += c.known.sites;
-  known->exact += c.known.exact;
-  known->partial += c.known.partial;
-  known->accesses += c.known.accesses;
-  open->sites += c.open.sites;
-  open->exact += c.open.exact;
-  open->partial += c.open.partial;
-  open->accesses += c.open.accesses;
-  known->settled += c.known.settled;
-  open->settled += c.open.settled;
+  add_tally(known, &c.known);
+  add_tally(open, &c.open);
+  add_tally(cut, &c.cut);
   bf_text_free(&w.text);
   return faults;
 }
@@ -238,15 +240,16 @@ int main(int argc, char **argv) {
   uint64_t first = argc > 1 ? strtoull(argv[1], NULL, 10) : 1;
   uint64_t count = argc > 2 ? strtoull(argv[2], NULL, 10) : argc > 1 ? 1 : 1000;
   unsigned faults = 0;
-  tally known = {0}, open = {0};
+  tally known = {0}, open = {0}, cut = {0};
   bf_machine *machine;
   seen *event = malloc(MOST_EVENTS * sizeof *event);
   if (!event || bf_machine_load("hopper", NULL, &machine, NULL))
     return 1;
   for (uint64_t seed = first; seed < first + count && faults < 5; seed++)
-    faults += check_seed(seed, machine, event, &known, &open);
+    faults += check_seed(seed, machine, event, &known, &open, &cut);
   print_tally("known", &known);
   print_tally("open", &open);
+  print_tally("cut short", &cut);
   printf("\n");
   bf_machine_free(machine);
   free(event);

@@ -427,6 +427,31 @@ static void long_loops_are_cut_short(void **state) {
   bf_ptx_free(module);
 }
 
+/* A kernel that has too many steps for the limit is gone through once more with its loops as a
+ * whole: addresses stay known, and what is outside of loops stays exact. */
+static void long_kernels_keep_their_addresses(void **state) {
+  (void)state;
+  bf_text body = {0};
+  bf_text_puts(&body, "mov.u32 %r6, %tid.x; shl.b32 %r5, %r6, 3; st.shared.u32 [%r5], %r1;");
+  for (unsigned i = 0; i < 20; i++)
+    bf_text_addf(&body,
+                 "mov.u32 %%r4, 0;l%u: st.shared.u32 [%%r5+%u], %%r1; add.u32 %%r4, %%r4, 1;"
+                 "setp.lt.u32 %%p0, %%r4, 30; @%%p0 bra l%u;",
+                 i, 4 * i, i);
+  bf_ptx_module *module = parse_body(body.data);
+  bf_analyze_options options = {.block = {32, 1, 1}, .most_steps = 400};
+  bf_analysis *analysis = analyze(module, "k", &options);
+  assert_true(analysis->is_cut);
+  assert_int_equal(analysis->sites, 21);
+  assert_true(analysis->site[0].is_exact);
+  expect_unknowns(&analysis->site[20],
+                  "count: the loop at line 108, which is too long to go through\n");
+  assert_int_equal(analysis->site[20].access[0].address[3], 24 + 76);
+  bf_analysis_free(analysis);
+  bf_ptx_free(module);
+  bf_text_free(&body);
+}
+
 /* ---- Compiled kernels ---- */
 
 static bf_ptx_module *patterns(void) {
@@ -702,6 +727,38 @@ static void given_parameters_are_read(void **state) {
   bf_ptx_free(module);
 }
 
+/* Those that branches and addresses of shared memory are computed from, and no others. */
+static void deciding_parameters_are_found(void **state) {
+  (void)state;
+  static const char text[] =
+      ".version 8.0\n.target sm_90\n.address_size 64\n"
+      ".visible .entry k(.param .u64 in, .param .u32 n, .param .f32 scale, .param .align 8 .b8 "
+      "both[16], .param .u64 length) {\n"
+      ".reg .b32 %r<6>; .reg .b64 %rd<5>; .reg .f32 %f<4>; .reg .pred %p<4>;\n"
+      ".shared .align 4 .b8 s[4096];\n"
+      "ld.param.u64 %rd1, [in]; cvta.to.global.u64 %rd2, %rd1;\n"
+      "ld.param.u32 %r1, [n]; ld.param.f32 %f1, [scale]; ld.param.u32 %r2, [both+4];\n"
+      "ld.param.u64 %rd3, [length]; ld.global.u32 %r3, [%rd2]; setp.eq.u32 %p1, %r3, 0;\n"
+      "@%p1 bra done;\n"                                  /* data, by a pointer */
+      "setp.lt.u64 %p2, %rd3, 100; @%p2 bra done;\n"      /* length */
+      "shl.b32 %r4, %r2, 2; st.shared.u32 [%r4], %r3;\n"  /* the second half of both */
+      "cvt.rn.f32.u32 %f2, %r1; mul.f32 %f3, %f1, %f2;\n" /* n and scale are data */
+      "st.global.f32 [%rd2], %f3;\n"
+      "done: ret;\n}\n";
+  bf_diagnostic diagnostic = {.caret = -1};
+  bf_analyze_given given = {0};
+  bf_ptx_module *module;
+  uint8_t expected[40] = {0};
+  memset(expected + 20, 1, 4);
+  memset(expected + 32, 1, 8);
+  assert_int_equal(bf_ptx_parse("test", text, strlen(text), &module, &diagnostic), BF_OK);
+  assert_int_equal(bf_analyze_find_deciding(bf_ptx_find(module, "k"), &given, &diagnostic), BF_OK);
+  assert_int_equal(given.size, sizeof expected);
+  assert_memory_equal(given.is_known, expected, sizeof expected);
+  bf_analyze_given_free(&given);
+  bf_ptx_free(module);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(sums_are_kept_in_one_form),
@@ -716,6 +773,7 @@ int main(void) {
       cmocka_unit_test(bad_launches_are_refused),
       cmocka_unit_test(jumps_into_loops_are_refused),
       cmocka_unit_test(long_loops_are_cut_short),
+      cmocka_unit_test(long_kernels_keep_their_addresses),
       cmocka_unit_test(a_reduction_is_fully_known),
       cmocka_unit_test(a_walsh_transform_needs_its_length),
       cmocka_unit_test(diagonals_have_their_lanes),
@@ -724,6 +782,7 @@ int main(void) {
       cmocka_unit_test(as_much_is_said_as_can_be),
       cmocka_unit_test(what_each_access_costs_is_settled),
       cmocka_unit_test(given_parameters_are_read),
+      cmocka_unit_test(deciding_parameters_are_found),
   };
   return cmocka_run_group_tests_name("analyze", tests, NULL, NULL);
 }
