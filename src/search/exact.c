@@ -300,6 +300,7 @@ static int solve_gates(bf_exact *exact, bf_found *found, bf_diagnostic *diagnost
   if (fits_without_conflict(exact)) {
     take_coordinates(exact, found->row);
   } else {
+    seed_identity(exact);
     bound_root(exact);
     BF_TRY(bf_gates_search(exact, exact->options->most_gates, found->row, &cost, &found->complete,
                            diagnostic));

@@ -42,6 +42,7 @@ typedef struct worker {
   bf_levels levels;
   uint32_t chosen[BF_MAX_FUNCTIONALS]; /* numbers of candidates */
   uint32_t task;
+  bool is_caller; /* on the calling thread, which tells progress */
 } worker;
 
 /* ---- Candidates ---- */
@@ -102,9 +103,16 @@ static void offer(worker *w, uint64_t cost) {
   if (cost < limit_of(w)) {
     memcpy(all->chosen, w->chosen, sizeof all->chosen);
     atomic_store(&all->best, cost);
+    if (cost < atomic_load(&all->exact->best))
+      atomic_store(&all->exact->best, cost);
     atomic_store(&all->task, w->task);
   }
   pthread_mutex_unlock(&all->lock);
+}
+
+static bool stopped(const worker *w) {
+  bf_exact *exact = w->all->exact;
+  return w->is_caller ? bf_exact_poll(exact) : bf_exact_stopped(exact);
 }
 
 /* Goes on from a node whose functionals force `parent` and are not spanned by others. */
@@ -140,7 +148,7 @@ static void explore(worker *w, unsigned level, bf_gf2_basis basis, uint32_t from
                     uint64_t parent) {
   const shared *all = w->all;
   for (uint32_t i = from; i < all->count; i++) {
-    if (all->list[i].gates * (all->free - level) > gates || bf_exact_stopped(all->exact))
+    if (all->list[i].gates * (all->free - level) > gates || stopped(w))
       return;
     try_candidate(w, level, basis, i, gates, parent);
   }
@@ -173,16 +181,15 @@ static void work(void *context, unsigned index) {
   shared *all = context;
   uint64_t root;
   worker *w = new_worker(all, &root);
-  (void)index;
   if (!w) {
     atomic_store(&all->out_of_memory, true);
     return;
   }
   bf_gf2_basis none = {0};
+  w->is_caller = index == 0;
   for (;;) {
     w->task = atomic_fetch_add(&all->next, 1);
-    if (w->task >= all->count || bf_exact_stopped(all->exact) ||
-        all->list[w->task].gates * all->free > all->most)
+    if (w->task >= all->count || stopped(w) || all->list[w->task].gates * all->free > all->most)
       break;
     try_candidate(w, 0, none, w->task, all->most, root);
   }

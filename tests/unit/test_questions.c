@@ -303,9 +303,44 @@ static void exact_step_is_never_left_out(void **state) {
   bf_machine_free(machine);
 }
 
+static bool stop_soon(void *context, double seconds, uint64_t lower, uint64_t upper) {
+  unsigned *calls = context;
+  (void)seconds;
+  assert_true(lower <= upper && upper < UINT64_MAX);
+  return ++*calls < 2;
+}
+
+/* A search for few gates that would take for ever ends when progress says so, with bounds. */
+static void few_gates_can_be_stopped(void **state) {
+  (void)state;
+  random_state = 6;
+  unsigned calls = 0;
+  bf_machine *machine = machine_with("hopper", 0, 0);
+  bf_workload *workload;
+  assert_int_equal(bf_workload_create(&workload), BF_OK);
+  for (unsigned a = 0; a < 60; a++) {
+    bf_access access = {.op = BF_OP_LD, .width_bytes = 4, .mask = 0xffffffff, .count = 1};
+    for (unsigned i = 0; i < 32; i++)
+      access.address[i] = 4 * random_below(1u << 14);
+    assert_int_equal(bf_workload_add(workload, &access), BF_OK);
+  }
+  bf_solution solution = solve(machine, workload,
+                               (bf_solve_options){.has_most_gates = true,
+                                                  .most_gates = 20,
+                                                  .progress = stop_soon,
+                                                  .progress_context = &calls});
+  assert_false(solution.proven);
+  assert_true(solution.lower_bound <= solution.conflicts_after);
+  assert_true(solution.cost.gates <= 20);
+  bf_solution_clear(&solution);
+  bf_workload_free(workload);
+  bf_machine_free(machine);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(few_gates_equal_brute_force),
+      cmocka_unit_test(few_gates_can_be_stopped),
       cmocka_unit_test(several_cases_equal_brute_force),
       cmocka_unit_test(pairs_bound_all_hashes),
       cmocka_unit_test(other_geometry_is_refused),
