@@ -211,11 +211,11 @@ static int take_gates(const climbing *c, size_t i, bf_diagnostic *diagnostic) {
   bf_solve_options options = *c->options;
   options.has_most_gates = true;
   for (unsigned gates = 0; gates < best.gates && gates < MOST_GATES; gates++) {
-    const bf_ladder_step *last = &ladder->step[ladder->count - 1];
-    if (gates > 0 && last->conflicts <= best.conflicts)
-      break;
+    unsigned before = ladder->count;
     options.most_gates = gates;
     BF_TRY(take_step(c, i, &options, diagnostic));
+    if (ladder->count == before || ladder->step[before].conflicts <= best.conflicts)
+      break;
   }
   return BF_OK;
 }
