@@ -158,7 +158,7 @@ static void pairs_bound_all_hashes(void **state) {
   (void)state;
   random_state = 2024;
   unsigned met = 0;
-  for (unsigned round = 0; round < (IS_SANITIZED ? 60 : 600); round++) {
+  for (unsigned round = 0; round < (IS_SANITIZED ? 300 : 600); round++) {
     unsigned granule = round % 3 == 2 ? 8 : 0, most = round % 2 ? 2 : 100;
     bf_machine *machine = machine_with("hopper", 4, 5);
     bf_workload *workload = random_workload(1 + random_below(8), 20, 5);
