@@ -41,6 +41,7 @@ typedef struct subject {
   /* Of the shapes that it can have, and of values that parameters may have: */
   bf_forecast forecast[BF_MOST_LIKELY + MOST_ASSUMED];
   unsigned forecasts;
+  bool is_assumed;  /* it was looked at with values of its parameters */
   bool is_doubtful; /* addresses depend on what the analysis does not know, in some shape */
   bool is_compared; /* with its candidate of the last run: */
   bf_comparison comparison;
@@ -156,6 +157,7 @@ static int assume(choosing *c, subject *s, const bf_likely *list, bool *goes_on,
   unsigned most = s->forecasts + MOST_ASSUMED, before = s->forecasts;
   if (!c->options->decides_by_launch || !s->plan->needs_values)
     return BF_OK;
+  s->is_assumed = true;
   int error = bf_analyze_find_deciding(kernel, &given, diagnostic);
   for (size_t n = 0; n < sizeof numbers / sizeof *numbers && !error; n++) {
     bf_analyze_assume_number(kernel, numbers[n], &given);
@@ -179,7 +181,8 @@ static int look(choosing *c, subject *s, bool *goes_on, bf_diagnostic *diagnosti
   if (is_open && c->options->decides_by_launch && bf_likely_is_tiled(s->original.function))
     bf_likely_add(&list, small_tile);
   BF_TRY(look_at(c, s, &list, goes_on, diagnostic));
-  BF_TRY(assume(c, s, &list, goes_on, diagnostic));
+  if (!*goes_on)
+    BF_TRY(assume(c, s, &list, goes_on, diagnostic));
   if (s->forecasts || !is_open)
     return BF_OK;
   bf_likely_find_others(s->original.function, &list);
@@ -223,6 +226,12 @@ static int propose(choosing *c, subject *s, bf_diagnostic *diagnostic) {
   bf_workload_free(seen.written);
   bf_workload_free(seen.merged);
   return error;
+}
+
+/* The same, and longer rows. */
+static int propose_all(choosing *c, subject *s, bf_diagnostic *diagnostic) {
+  BF_TRY(propose(c, s, diagnostic));
+  return bf_padding_propose(c->plans, s->plan, s->forecast, s->forecasts, diagnostic);
 }
 
 /* ---- Guessing ---- */
@@ -287,9 +296,7 @@ static int add_subject(choosing *c, bf_plan *plan, bf_diagnostic *diagnostic) {
   if (!error)
     error = look(c, s, &goes_on, diagnostic);
   if (!error && goes_on)
-    error = propose(c, s, diagnostic);
-  if (!error && goes_on)
-    error = bf_padding_propose(c->plans, s->plan, s->forecast, s->forecasts, diagnostic);
+    error = propose_all(c, s, diagnostic);
   if (!error)
     error = guess(c, s, diagnostic);
   if (!error && !goes_on && !plan->proposal.candidates) {
@@ -467,6 +474,29 @@ static int try_kernels(choosing *c, bf_diagnostic *diagnostic) {
   return error;
 }
 
+/* Looks again at kernels for which nothing was worth it, with values of their parameters. */
+static int try_values(choosing *c, bf_diagnostic *diagnostic) {
+  bf_plans_runner runner = {.run = run, .compare = compare, .context = c};
+  bool any = false, goes_on;
+  int error = BF_OK;
+  for (unsigned i = 0; i < c->subjects && !error; i++) {
+    subject *s = &c->subject[i];
+    unsigned before = s->forecasts;
+    bf_likely list;
+    if (s->is_assumed || bf_plan_has_hash(c->plans, s->plan))
+      continue;
+    find_shapes(s->original.function, c->options->launch, &list);
+    error = assume(c, s, &list, &goes_on, diagnostic);
+    if (error || s->forecasts == before)
+      continue;
+    bf_plan_forget(c->plans, s->plan, false);
+    bf_work_counters_free(&c->counters); /* they know hashes that are gone */
+    error = propose_all(c, s, diagnostic);
+    any = true;
+  }
+  return error || !any ? error : bf_plans_try(&c->plans, 1, &runner, diagnostic);
+}
+
 static void free_subjects(choosing *c) {
   for (unsigned i = 0; i < c->subjects; i++)
     free_subject(&c->subject[i]);
@@ -517,6 +547,8 @@ int bf_predict_choose(bf_plans *plans, const bf_predict_options *options,
     error = glance(&c, diagnostic);
   if (!error)
     error = try_kernels(&c, diagnostic);
+  if (!error)
+    error = try_values(&c, diagnostic);
   for (unsigned i = 0; i < c.subjects; i++) {
     explain_untried(&c.subject[i]);
     prefer_hash(&c, &c.subject[i]);
