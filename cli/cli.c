@@ -332,15 +332,22 @@ int cli_parse_size(const char *option, const char *text, uint32_t least, uint32_
               : BF_OK;
 }
 
-int cli_load_machine(const cli_common *common, bf_machine **machine, bf_diagnostic *diagnostic) {
+int cli_overrides(const cli_common *common, bf_overrides *overrides, bf_diagnostic *diagnostic) {
   const uint64_t values[] = {common->banks, common->word_bytes, common->lanes,
                              common->address_bits};
   for (size_t i = 0; i < sizeof values / sizeof *values; i++)
     if (values[i] > UINT32_MAX)
       return bf_fail(diagnostic, BF_BAD_INPUT, "override %llu is too large",
                      (unsigned long long)values[i]);
-  bf_overrides overrides = {sizeof overrides, (unsigned)common->banks, (unsigned)common->word_bytes,
-                            (unsigned)common->lanes, (unsigned)common->address_bits};
+  *overrides =
+      (bf_overrides){sizeof *overrides, (unsigned)common->banks, (unsigned)common->word_bytes,
+                     (unsigned)common->lanes, (unsigned)common->address_bits};
+  return BF_OK;
+}
+
+int cli_load_machine(const cli_common *common, bf_machine **machine, bf_diagnostic *diagnostic) {
+  bf_overrides overrides;
+  BF_TRY(cli_overrides(common, &overrides, diagnostic));
   return bf_machine_load(common->machine ? common->machine : "hopper", &overrides, machine,
                          diagnostic);
 }

@@ -143,6 +143,8 @@ int cli_parse_size(const char *option, const char *text, uint32_t least, uint32_
 int cli_range(const cli_command *command, const char *option, const char *value, double *low,
               double *high);
 
+/* What the common options change of machines. */
+int cli_overrides(const cli_common *common, bf_overrides *overrides, bf_diagnostic *diagnostic);
 /* Loads the machine that the common options name. */
 int cli_load_machine(const cli_common *common, bf_machine **machine, bf_diagnostic *diagnostic);
 /* Parses hash text (NULL: none) for machine. */

@@ -288,6 +288,28 @@ BF_DEFAULT_FUNCTION(bf_trace_default_options, bf_trace_options)
 BF_API int bf_workload_parse(const void *data, size_t size, const bf_machine *machine,
                              const bf_trace_options *options, bf_workload **workload,
                              bf_diagnostic *diagnostic);
+/* A trace that is read access by access, in bounded memory however long it is. */
+typedef struct bf_trace bf_trace;
+/* Opens a file ("-": standard input) in the text or the packed form or of another tool, compressed
+ * with zstd or not; options->name is not used. Accesses must fit the machine. */
+BF_API int bf_trace_read(const char *path, const bf_machine *machine,
+                         const bf_trace_options *options, bf_trace **trace,
+                         bf_diagnostic *diagnostic);
+/* 1 with the next access, which is the trace's own until the next call; 0 at the end; or a negative
+ * bf_error. */
+BF_API int bf_trace_step(bf_trace *trace, const bf_access **access, bf_diagnostic *diagnostic);
+BF_API void bf_trace_close(bf_trace *trace);
+
+/* A trace that is written ("-": to standard output), packed or as text. The file is there once it
+ * is committed; closing without that leaves nothing behind. */
+typedef struct bf_trace_writer bf_trace_writer;
+BF_API int bf_trace_writer_open(const char *path, bool packed, bf_trace_writer **writer,
+                                bf_diagnostic *diagnostic);
+BF_API int bf_trace_writer_add(bf_trace_writer *writer, const bf_access *access,
+                               bf_diagnostic *diagnostic);
+BF_API int bf_trace_writer_commit(bf_trace_writer *writer, bf_diagnostic *diagnostic);
+BF_API void bf_trace_writer_close(bf_trace_writer *writer);
+
 /* Distinct accesses, in the order of their first occurrence; NULL past the last. */
 BF_API size_t bf_workload_size(const bf_workload *workload);
 BF_API const bf_access *bf_workload_get(const bf_workload *workload, size_t index);
@@ -416,11 +438,18 @@ typedef enum bf_class {
   BF_CLASS_CUTE,     /* Swizzle<B,M,S> */
   BF_CLASS_ONE_TERM, /* a ^ ((a >> s) & m) */
   BF_CLASS_TWO_TERM, /* a ^ ((a >> s) & m) ^ ((a >> t) & k) */
+  BF_CLASS_TMA,      /* what tensor copies can do: none, tma:32, tma:64, tma:128 */
 } bf_class;
 
 /* Called now and then by long searches from the calling thread; lower and upper bound the answer.
  * Return false to stop: the best found so far is returned with its bounds. */
 typedef bool (*bf_progress)(void *context, double seconds, uint64_t lower, uint64_t upper);
+
+/* Accesses on a machine that the same hash is to serve. */
+typedef struct bf_solve_case {
+  const bf_machine *machine;
+  const bf_workload *workload;
+} bf_solve_case;
 
 typedef struct bf_solve_options {
   size_t struct_bytes;
@@ -434,7 +463,15 @@ typedef struct bf_solve_options {
   unsigned threads;          /* 0 = one per core; the exact search has at least two */
   bf_progress progress;      /* may be NULL */
   void *progress_context;
-  bf_logger logger; /* is told of searches that end before their proof */
+  bf_logger logger;              /* is told of searches that end before their proof */
+  const bf_solve_case *also;     /* further cases: conflicts of all are summed. Their machines have
+                                    the banks, words and address bits of the first */
+  size_t also_count;             /* of them */
+  bool has_most_gates;           /* exact, class general: */
+  unsigned most_gates;           /* only hashes of at most so many 2-input XORs */
+  bool front;                    /* ladder: the best step for every cost instead */
+  double instruction_wavefronts; /* ladder: what an instruction for each access costs when a step is
+                                    recommended; 0: 0.25, negative: nothing */
 } bf_solve_options;
 
 BF_DEFAULT_FUNCTION(bf_solve_default_options, bf_solve_options)

@@ -8,8 +8,10 @@
 
 typedef struct settings {
   cli_common common;
-  const char *from, *method, *class_, *granule;
-  bool pairs, all_candidates;
+  const char *from, *method, *class_, *granule, *most_xors;
+  cli_texts also;
+  bool pairs, all_candidates, front, hardware;
+  double instruction_cost;
   const char *time_limit;
   uint64_t threads;
 } settings;
@@ -22,8 +24,20 @@ static const cli_option options[] = {
      "how to search (default ladder: all of them, with a recommendation)"},
     {"pairs", CLI_FLAG, offsetof(settings, pairs), NULL, NULL,
      "givargis (and -literal), min-imbalance: choose among XORs of two bits too"},
-    {"class", CLI_TEXT, offsetof(settings, class_), "CLASS", "general row cute one-term two-term",
-     "the hashes that exact searches (default general: all of them)"},
+    {"class", CLI_TEXT, offsetof(settings, class_), "CLASS",
+     "general row cute one-term two-term tma",
+     "the hashes that exact searches (default general: all of them; tma: what tensor copies do)"},
+    {"most-xors", CLI_TEXT, offsetof(settings, most_xors), "N",
+     "0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20",
+     "exact: only hashes of at most N XORs of two bits"},
+    {"also", CLI_TEXTS, offsetof(settings, also), "MACHINE", NULL,
+     "one hash for this machine too; can be given several times"},
+    {"front", CLI_FLAG, offsetof(settings, front), NULL, NULL,
+     "ladder: every step that no other beats in conflicts and cost"},
+    {"hardware", CLI_FLAG, offsetof(settings, hardware), NULL, NULL,
+     "ladder: the hash is a unit in hardware, instructions cost nothing"},
+    {"instruction-cost", CLI_REAL, offsetof(settings, instruction_cost), "W", NULL,
+     "ladder: wavefronts that an instruction counts for (default 0.25)"},
     {"granule", CLI_TEXT, offsetof(settings, granule), "BYTES", "4 8 16",
      "bytes that must stay together (default 4; in the ladder, the widest access)"},
     {"time-limit", CLI_TEXT, offsetof(settings, time_limit), "SECONDS", NULL,
@@ -34,31 +48,36 @@ static const cli_option options[] = {
      "threads to use (default one per core)"},
 };
 
-static const struct {
-  const char *name;
-  bf_method method;
-} methods[] = {
-    {"bit-vector", BF_METHOD_BIT_VECTOR},
-    {"givargis", BF_METHOD_GIVARGIS},
-    {"givargis-literal", BF_METHOD_GIVARGIS_LITERAL},
-    {"min-imbalance", BF_METHOD_MIN_IMBALANCE},
-    {"padding", BF_METHOD_PADDING},
-    {"exact", BF_METHOD_EXACT},
-};
+/* In the order of bf_method and bf_class. */
+static const char *const methods[] = {"exact",         "bit-vector", "givargis",
+                                      "min-imbalance", "padding",    "givargis-literal"};
+static const char *const classes[] = {"general", "row", "cute", "one-term", "two-term", "tma"};
 
-static const char *const class_names[] = {"general", "row", "cute", "one-term", "two-term"};
+/* The number of a name; 0 where it is none of them. */
+static int find(const char *const *names, size_t count, const char *name) {
+  for (size_t i = 0; name && i < count; i++)
+    if (strcmp(names[i], name) == 0)
+      return (int)i;
+  return 0;
+}
 
 /* ---- Running ---- */
 
 static int fill_options(const settings *own, bf_solve_options *to, cli_progress *progress) {
-  for (size_t i = 0; i < sizeof methods / sizeof *methods; i++)
-    if (strcmp(own->method, methods[i].name) == 0)
-      to->method = methods[i].method;
-  for (size_t i = 0; own->class_ && i < sizeof class_names / sizeof *class_names; i++)
-    if (strcmp(own->class_, class_names[i]) == 0)
-      to->class_ = (bf_class)i;
-  if (own->class_ && strcmp(own->method, "exact") != 0)
+  bool is_exact = strcmp(own->method, "exact") == 0, is_ladder = strcmp(own->method, "ladder") == 0;
+  to->method = (bf_method)find(methods, sizeof methods / sizeof *methods, own->method);
+  to->class_ = (bf_class)find(classes, sizeof classes / sizeof *classes, own->class_);
+  if (own->class_ && !is_exact)
     return cli_usage_error(&cli_solve, "--class goes with --method exact");
+  if (own->most_xors && (!is_exact || to->class_ != BF_CLASS_GENERAL))
+    return cli_usage_error(&cli_solve, "--most-xors goes with --method exact and all hashes");
+  if ((own->front || own->hardware || own->instruction_cost > 0) && !is_ladder)
+    return cli_usage_error(&cli_solve,
+                           "--front, --hardware and --instruction-cost go with the ladder");
+  to->has_most_gates = own->most_xors != NULL;
+  to->most_gates = own->most_xors ? (unsigned)atoi(own->most_xors) : 0;
+  to->front = own->front;
+  to->instruction_wavefronts = own->hardware ? -1 : own->instruction_cost;
   if (own->granule)
     to->granule_bytes = own->granule[0] == '1' ? 16 : (unsigned)(own->granule[0] - '0');
   to->pairs = own->pairs;
@@ -75,35 +94,57 @@ static int fill_options(const settings *own, bf_solve_options *to, cli_progress 
   return -1;
 }
 
-static int solve_ladder(const settings *own, const bf_machine *machine, const bf_workload *workload,
-                        const bf_solve_options *to, const bf_search_watch *watch, bf_text *text,
-                        bf_diagnostic *diagnostic) {
+static int solve_ladder(const settings *own, bf_loaded_cases *cases, const bf_solve_options *to,
+                        const bf_search_watch *watch, bf_text *text, bf_diagnostic *diagnostic) {
   bf_ladder ladder;
-  BF_TRY(bf_solve_ladder_watched(machine, workload, to, watch, &ladder, diagnostic));
+  BF_TRY(bf_solve_ladder_watched(cases->item->machine, cases->item->workload, to, watch, &ladder,
+                                 diagnostic));
+  if (cases->count > 1)
+    BF_TRY(bf_cases_judge(cases, ladder.step[ladder.recommended].hash, diagnostic));
   if (own->common.json)
-    return bf_report_ladder_json(machine, &ladder, text, diagnostic);
+    return bf_report_ladder_json(&ladder, cases, text, diagnostic);
   bf_report_ladder_text(&ladder, cli_wants_color(&own->common), text);
+  bf_report_cases_text(cases, text);
   return BF_OK;
 }
 
-static int solve_one(const settings *own, const bf_machine *machine, const bf_workload *workload,
-                     const bf_solve_options *to, const bf_search_watch *watch, bf_text *text,
-                     bf_diagnostic *diagnostic) {
+static int solve_one(const settings *own, bf_loaded_cases *cases, const bf_solve_options *to,
+                     const bf_search_watch *watch, bf_text *text, bf_diagnostic *diagnostic) {
   bf_solution solution;
-  BF_TRY(bf_solve_watched(machine, workload, to, watch, &solution, diagnostic));
-  if (own->common.json)
-    bf_report_solution_json(own->method, &solution, text);
-  else
+  BF_TRY(bf_solve_watched(cases->item->machine, cases->item->workload, to, watch, &solution,
+                          diagnostic));
+  int error = BF_OK;
+  if (cases->count > 1)
+    error = bf_cases_judge(cases, bf_hash_text(solution.hash), diagnostic);
+  if (!error && own->common.json) {
+    bf_report_solution_json(own->method, &solution, cases, text);
+  } else if (!error) {
     bf_report_solution_text(own->method, &solution, text);
+    bf_report_cases_text(cases, text);
+  }
   bf_solution_clear(&solution);
-  return BF_OK;
+  return error;
+}
+
+/* Every trace on every machine. */
+static int load(const settings *own, int count, char **arguments, bf_loaded_cases *cases,
+                bf_diagnostic *diagnostic) {
+  const char *machine[CLI_MOST_TEXTS + 1] = {own->common.machine ? own->common.machine : "hopper"};
+  for (unsigned i = 0; i < own->also.count; i++)
+    machine[i + 1] = own->also.text[i];
+  bf_cases_query query = {.path = (const char *const *)arguments,
+                          .paths = (size_t)count,
+                          .form = cli_trace_form(own->from),
+                          .machine = machine,
+                          .machines = own->also.count + 1};
+  BF_TRY(cli_overrides(&own->common, &query.overrides, diagnostic));
+  return bf_cases_load(&query, cases, diagnostic);
 }
 
 static int solve(const void *given, int count, char **arguments) {
   settings own = *(const settings *)given;
-  (void)count;
   if (!own.method)
-    own.method = own.class_ ? "exact" : "ladder";
+    own.method = own.class_ || own.most_xors ? "exact" : "ladder";
   bool ladder = strcmp(own.method, "ladder") == 0;
   bf_solve_options to = {.struct_bytes = sizeof to, .method = BF_METHOD_EXACT};
   cli_progress progress;
@@ -111,25 +152,25 @@ static int solve(const void *given, int count, char **arguments) {
   if (status >= 0)
     return status;
   bf_diagnostic diagnostic = {.caret = -1};
-  bf_machine *machine = NULL;
-  bf_workload *workload = NULL;
+  bf_loaded_cases cases = {0};
   bf_text text = {0};
-  int error = cli_load_machine(&own.common, &machine, &diagnostic);
-  if (!error)
-    error = bf_workload_read_form(arguments[0], cli_trace_form(own.from), machine, &workload,
-                                  &diagnostic);
+  double started = bf_seconds();
+  int error = load(&own, count, arguments, &cases, &diagnostic);
   if (!error) {
+    double left = to.time_limit_seconds - (bf_seconds() - started);
+    to.time_limit_seconds = left > to.time_limit_seconds / 10 ? left : to.time_limit_seconds / 10;
+    to.also = cases.item + 1;
+    to.also_count = cases.count - 1;
     cli_progress_begin(&progress, to.time_limit_seconds);
     cli_block_bar bar = cli_block_bar_begin(NULL);
     bf_search_watch watch = {cli_block_bar_tell, &bar, own.method, 0};
     bar.unit = NULL;
-    error = ladder ? solve_ladder(&own, machine, workload, &to, &watch, &text, &diagnostic)
-                   : solve_one(&own, machine, workload, &to, &watch, &text, &diagnostic);
+    error = ladder ? solve_ladder(&own, &cases, &to, &watch, &text, &diagnostic)
+                   : solve_one(&own, &cases, &to, &watch, &text, &diagnostic);
     cli_progress_end(&progress);
     cli_block_bar_end(&bar);
   }
-  bf_workload_free(workload);
-  bf_machine_free(machine);
+  bf_cases_unload(&cases);
   if (error) {
     bf_text_free(&text);
     return cli_complain(&diagnostic);
@@ -140,19 +181,24 @@ static int solve(const void *given, int count, char **arguments) {
 const cli_command cli_solve = {
     .name = "solve",
     .summary = "find the hash that removes the most conflicts",
-    .arguments = "FILE",
+    .arguments = "FILE...",
     .details = "Without --method, walks the ladder of fixes - nothing, padding, a CuTe swizzle, "
                "bit-vector and\nbitwise hashes, and the provably best hash - and recommends one, "
                "or recommends doing nothing.\nThe exact search gives bounds and says whether they "
-               "meet; Ctrl-C takes the best so far.",
+               "meet; Ctrl-C takes the best so far. Of several traces, and machines with --also, "
+               "the hash is the\n"
+               "one that leaves the fewest conflicts in all of them together.",
     .examples =
         "bankfold solve kernel.trace\n"
         "bankfold solve kernel.trace --method exact --class row --json\n"
         "bankfold solve kernel.trace --method exact --granule 16   # keep 16-byte accesses\n"
+        "bankfold solve a.trace b.trace --also ampere   # one hash for all\n"
+        "bankfold solve kernel.trace --most-xors 3   # the best cheap one; --front shows all "
+        "trades\n"
         "bankfold solve kernel.trace --method min-imbalance --pairs --machine fermi\n"
         "bankfold solve kernel.trace --method givargis-literal --pairs   # as published",
     CLI_OPTIONS(options, settings),
     .least_arguments = 1,
-    .most_arguments = 1,
+    .most_arguments = 64,
     .run = solve,
 };

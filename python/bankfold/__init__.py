@@ -12,7 +12,7 @@ from .errors import BadInput, BankfoldError, FileError, KernelFault, NoMemory, S
 from .kernels import (Analysis, Image, Kernel, Module, Parameter, Profile, Rewriting, Simulation, Tuning, analyze, gpus,
                       images, profile, rewrite, simulate, tune)
 from .layouts import LayoutAccess, LayoutChoice, Layouts, layouts
-from .memory import Access, BankMap, Check, Hash, Machine, Workload, check, layout, machines
+from .memory import Access, BankMap, Check, Hash, Machine, Workload, check, layout, machines, read_trace
 from .pictures import Pattern, Patterns, Picture, classify, draw
 from .program import program_path, ptxas_path
 from .search import Ladder, Solution, emit, emit_forms, ladder, solve
@@ -23,4 +23,4 @@ __all__ = ["Access", "Analysis", "BadInput", "BankMap", "BankfoldError", "Check"
            "KernelFault", "Ladder", "LayoutAccess", "LayoutChoice", "Layouts", "Machine", "Module", "NoMemory", "Parameter", "Pattern", "Patterns", "Picture", "Profile",
            "Rewriting", "Simulation", "Solution", "Stopped", "Tuning", "Unsupported", "Workload", "analyze",
            "check", "classify", "cute", "draw", "emit", "emit_forms", "gpus", "images", "ladder", "layout", "layouts", "machines",
-           "profile", "program_path", "ptxas_path", "rewrite", "simulate", "solve", "tune"]
+           "profile", "program_path", "ptxas_path", "read_trace", "rewrite", "simulate", "solve", "tune"]

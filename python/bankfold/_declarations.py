@@ -68,6 +68,7 @@ BF_CLASS_ROW = 1
 BF_CLASS_CUTE = 2
 BF_CLASS_ONE_TERM = 3
 BF_CLASS_TWO_TERM = 4
+BF_CLASS_TMA = 5
 
 BF_PIXEL_U8 = 0
 BF_PIXEL_U16 = 1
@@ -208,6 +209,13 @@ class bf_drawing_options(Structure):
     ]
 
 
+class bf_solve_case(Structure):
+    _fields_ = [
+        ("machine", c_void_p),
+        ("workload", c_void_p),
+    ]
+
+
 class bf_solve_options(Structure):
     _fields_ = [
         ("struct_bytes", c_size_t),
@@ -222,6 +230,12 @@ class bf_solve_options(Structure):
         ("progress", bf_progress),
         ("progress_context", c_void_p),
         ("logger", bf_logger),
+        ("also", POINTER(bf_solve_case)),
+        ("also_count", c_size_t),
+        ("has_most_gates", c_bool),
+        ("most_gates", c_uint),
+        ("front", c_bool),
+        ("instruction_wavefronts", c_double),
     ]
 
 
@@ -750,6 +764,13 @@ FUNCTIONS: Dict[str, Tuple[Any, List[Any]]] = {
     "bf_workload_read": (c_int, [c_char_p, c_void_p, POINTER(c_void_p), POINTER(bf_diagnostic)]),
     "bf_workload_read_form": (c_int, [c_char_p, c_int, c_void_p, POINTER(c_void_p), POINTER(bf_diagnostic)]),
     "bf_workload_parse": (c_int, [c_void_p, c_size_t, c_void_p, POINTER(bf_trace_options), POINTER(c_void_p), POINTER(bf_diagnostic)]),
+    "bf_trace_read": (c_int, [c_char_p, c_void_p, POINTER(bf_trace_options), POINTER(c_void_p), POINTER(bf_diagnostic)]),
+    "bf_trace_step": (c_int, [c_void_p, POINTER(POINTER(bf_access)), POINTER(bf_diagnostic)]),
+    "bf_trace_close": (None, [c_void_p]),
+    "bf_trace_writer_open": (c_int, [c_char_p, c_bool, POINTER(c_void_p), POINTER(bf_diagnostic)]),
+    "bf_trace_writer_add": (c_int, [c_void_p, POINTER(bf_access), POINTER(bf_diagnostic)]),
+    "bf_trace_writer_commit": (c_int, [c_void_p, POINTER(bf_diagnostic)]),
+    "bf_trace_writer_close": (None, [c_void_p]),
     "bf_workload_size": (c_size_t, [c_void_p]),
     "bf_workload_get": (POINTER(bf_access), [c_void_p, c_size_t]),
     "bf_memory_count": (c_int, [c_void_p, c_void_p, POINTER(bf_access), POINTER(bf_count), POINTER(bf_diagnostic)]),
@@ -834,4 +855,4 @@ FUNCTIONS: Dict[str, Tuple[Any, List[Any]]] = {
     "bf_hough_result_clear": (None, [POINTER(bf_hough_result)]),
 }
 
-STRUCTS = [bf_diagnostic, bf_logger, bf_geometry, bf_overrides, bf_hash_cost, bf_access, bf_trace_options, bf_count, bf_workload_totals, bf_classify_options, bf_classification, bf_drawing_options, bf_solve_options, bf_solution, bf_ladder_step, bf_emit_options, bf_layout_options, bf_layout_choice, bf_layout_access, bf_align_pattern, bf_align_range, bf_alignment, bf_binary_image, bf_kernel_info, bf_parameter_info, bf_argument, bf_analyze_kernel_options, bf_unknown, bf_kernel_site, bf_launch, bf_profile_line, bf_profile_totals, bf_simulate_options, bf_simulation_totals, bf_simulation_stall, bf_simulation_line, bf_rewrite_module_options, bf_rewritten_kernel, bf_tune_launch, bf_tune_module_options, bf_kernel_cost, bf_tuned_kernel, bf_propose_hashes_options, bf_proposed_hash, bf_pixels, bf_histogram_options, bf_hough_options, bf_hough_space, bf_peak, bf_peaks, bf_peak_options, bf_hough_result]
+STRUCTS = [bf_diagnostic, bf_logger, bf_geometry, bf_overrides, bf_hash_cost, bf_access, bf_trace_options, bf_count, bf_workload_totals, bf_classify_options, bf_classification, bf_drawing_options, bf_solve_case, bf_solve_options, bf_solution, bf_ladder_step, bf_emit_options, bf_layout_options, bf_layout_choice, bf_layout_access, bf_align_pattern, bf_align_range, bf_alignment, bf_binary_image, bf_kernel_info, bf_parameter_info, bf_argument, bf_analyze_kernel_options, bf_unknown, bf_kernel_site, bf_launch, bf_profile_line, bf_profile_totals, bf_simulate_options, bf_simulation_totals, bf_simulation_stall, bf_simulation_line, bf_rewrite_module_options, bf_rewritten_kernel, bf_tune_launch, bf_tune_module_options, bf_kernel_cost, bf_tuned_kernel, bf_propose_hashes_options, bf_proposed_hash, bf_pixels, bf_histogram_options, bf_hough_options, bf_hough_space, bf_peak, bf_peaks, bf_peak_options, bf_hough_result]

@@ -7,11 +7,11 @@ from typing import Any, Dict, Iterable, Iterator, List, Optional, Sequence, Tupl
 
 from . import _declarations as c
 from ._native import Owned, call, create, encode, handed_text, library, names, options, text_of
-from .errors import BadInput
+from .errors import BadInput, from_diagnostic
 from .tables import Result
 
 __all__ = ["Machine", "Hash", "HashCost", "Access", "Workload", "Cost", "AccessCost", "Check", "BankMap", "machines", "check",
-           "layout"]
+           "layout", "read_trace"]
 
 MachineLike = Union["Machine", str]
 HashLike = Union["Hash", str, None]
@@ -251,6 +251,22 @@ class Workload:
 
     def __repr__(self) -> str:
         return f"Workload({len(self)} accesses)"
+
+
+def read_trace(path: "Union[str, os.PathLike[str]]", machine: MachineLike = "hopper", form: str = "own") -> Iterator[Access]:
+    """The accesses of a trace file one by one, however long it is; form as in Workload.read."""
+    on = machine_of(machine)
+    given = options(c.bf_trace_options, form=_FORMS[form])
+    owned = create("bf_trace_close", "bf_trace_read", os.fsencode(path), on.address, ctypes.byref(given))
+    at = ctypes.POINTER(c.bf_access)()
+    why = c.bf_diagnostic()
+    while True:
+        result = library.bf_trace_step(owned.address, ctypes.byref(at), ctypes.byref(why))
+        if result < 0:
+            raise from_diagnostic(result, why)
+        if result == 0:
+            return
+        yield Access.from_native(at.contents)
 
 
 def _rows(addresses: Any) -> List[List[Any]]:

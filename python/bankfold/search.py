@@ -1,7 +1,7 @@
 """Hashes that remove conflicts."""
 import ctypes
 import dataclasses
-from typing import Any, Callable, List, Optional
+from typing import Any, Callable, Iterable, List, Optional, Tuple
 
 from . import _declarations as c
 from ._native import Owned, Watch, library, names, options, text_of
@@ -13,7 +13,7 @@ __all__ = ["Solution", "Step", "Ladder", "solve", "ladder", "emit", "emit_forms"
 METHODS = {"exact": c.BF_METHOD_EXACT, "bit-vector": c.BF_METHOD_BIT_VECTOR, "givargis": c.BF_METHOD_GIVARGIS,
            "min-imbalance": c.BF_METHOD_MIN_IMBALANCE, "padding": c.BF_METHOD_PADDING}
 CLASSES = {"general": c.BF_CLASS_GENERAL, "row": c.BF_CLASS_ROW, "cute": c.BF_CLASS_CUTE, "one-term": c.BF_CLASS_ONE_TERM,
-           "two-term": c.BF_CLASS_TWO_TERM}
+           "two-term": c.BF_CLASS_TWO_TERM, "tma": c.BF_CLASS_TMA}
 
 Progress = Optional[Callable[[float, int, int], Any]]
 
@@ -46,17 +46,37 @@ def _word(table: Any, word: str, what: str) -> int:
     return int(table[word])
 
 
+Also = Iterable[Tuple[AccessesLike, MachineLike]]
+
+
+class _Cases:
+    """Further accesses on machines, as the library takes them; they must live as long as the call."""
+
+    def __init__(self, also: Also, op: str, width_bytes: int) -> None:
+        self._kept = [(workload_of(accesses, machine_of(machine), op, width_bytes), machine_of(machine))
+                      for accesses, machine in also]
+        self.count = len(self._kept)
+        self.list = (c.bf_solve_case * max(self.count, 1))()
+        for at, (work, on) in zip(self.list, self._kept):
+            at.machine, at.workload = on.address, work.address
+
+
 def solve(accesses: AccessesLike, machine: MachineLike = "hopper", *, method: str = "exact", class_: str = "general",
           keeps_rows: bool = False, pairs: bool = False, granule_bytes: int = 0, time_limit_seconds: float = 10,
-          threads: int = 0, progress: Progress = None, op: str = "ld", width_bytes: int = 4) -> Solution:
+          threads: int = 0, progress: Progress = None, op: str = "ld", width_bytes: int = 4, also: Also = (),
+          most_gates: Optional[int] = None) -> Solution:
     """Looks for the hash that leaves the fewest conflicts. progress gets seconds and the bounds of the answer now and
-    then, and stops the search by returning False; the best hash until then is the result."""
+    then, and stops the search by returning False; the best hash until then is the result. also has further pairs of
+    accesses and machine that the same hash serves; most_gates allows only hashes of so many 2-input XORs."""
     on = machine_of(machine)
     work = workload_of(accesses, on, op, width_bytes)
+    cases = _Cases(also, op, width_bytes)
     watch = Watch(c.bf_progress, progress)
     given = options(c.bf_solve_options, method=_word(METHODS, method, "method"), class_=_word(CLASSES, class_, "class"),
                     keeps_rows=keeps_rows, pairs=pairs, granule_bytes=granule_bytes,
-                    time_limit_seconds=time_limit_seconds, threads=threads, progress=watch.callback)
+                    time_limit_seconds=time_limit_seconds, threads=threads, progress=watch.callback,
+                    also=cases.list, also_count=cases.count, has_most_gates=most_gates is not None,
+                    most_gates=most_gates or 0)
     found = c.bf_solution()
     watch.call("bf_solve", on.address, work.address, ctypes.byref(given), ctypes.byref(found))
     try:
@@ -101,13 +121,18 @@ class Ladder(Result):
 
 def ladder(accesses: AccessesLike, machine: MachineLike = "hopper", *, granule_bytes: int = 0,
            time_limit_seconds: float = 10, threads: int = 0, progress: Progress = None, op: str = "ld",
-           width_bytes: int = 4) -> Ladder:
-    """Every fix with what it costs and leaves."""
+           width_bytes: int = 4, also: Also = (), front: bool = False, instruction_wavefronts: float = 0.25) -> Ladder:
+    """Every fix with what it costs and leaves; with front, those that no other beats in conflicts and cost. also as for
+    solve; instruction_wavefronts is what an instruction counts for when a fix is recommended."""
     on = machine_of(machine)
     work = workload_of(accesses, on, op, width_bytes)
+    cases = _Cases(also, op, width_bytes)
     watch = Watch(c.bf_progress, progress)
     given = options(c.bf_solve_options, granule_bytes=granule_bytes, time_limit_seconds=time_limit_seconds, threads=threads,
-                    progress=watch.callback)
+                    progress=watch.callback, also=cases.list, also_count=cases.count, front=front,
+                    instruction_wavefronts=instruction_wavefronts)
+    if instruction_wavefronts == 0:
+        given.instruction_wavefronts = -1
     out = ctypes.c_void_p()
     watch.call("bf_ladder_create", on.address, work.address, ctypes.byref(given), ctypes.byref(out))
     owned = Owned(out.value or 0, "bf_ladder_free")

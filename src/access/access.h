@@ -50,9 +50,8 @@ void bf_workload_count(bf_workload *workload, size_t index, uint64_t more);
 
 /* ---- Trace files ---- */
 
-/* Reads accesses one by one from a text or packed trace (docs/traces.md), zstd-compressed or not,
- * in bounded memory. */
-typedef struct bf_trace bf_trace;
+/* Opens a text or packed trace (docs/traces.md), zstd-compressed or not; bf_trace_step of the
+ * public header reads it. */
 int bf_trace_open(const char *path, const bf_trace_limits *limits, bf_trace **trace,
                   bf_diagnostic *diagnostic);
 /* The same for a trace that another tool has written. */
@@ -66,8 +65,6 @@ int bf_trace_open_memory(const char *name, const void *bytes, size_t size, bf_tr
 /* 1 with the next access in *access (its site stays valid until the trace is closed), 0 at the end,
  * or a negative bf_error. A trace without any access is an error. */
 int bf_trace_next(bf_trace *trace, bf_access *access, bf_diagnostic *diagnostic);
-/* The same without a copy: *access is the trace's own until the next call. */
-int bf_trace_step(bf_trace *trace, const bf_access **access, bf_diagnostic *diagnostic);
 enum { BF_WIDTHS = 5 }; /* 1, 2, 4, 8 and 16 bytes */
 /* The number of a width among them. */
 static inline unsigned bf_width_index(unsigned width_bytes) {
@@ -121,16 +118,7 @@ int bf_trace_line(bf_trace *trace, char **text, uint64_t *number, bf_diagnostic 
 void bf_trace_place(const bf_trace *trace, uint64_t *bytes, uint64_t *size);
 /* Lines read so far that hold no access. */
 uint64_t bf_trace_passed_over(const bf_trace *trace);
-void bf_trace_close(bf_trace *trace);
 
-/* Writes accesses as text or in the packed form (always zstd-compressed). */
-typedef struct bf_trace_writer bf_trace_writer;
-int bf_trace_writer_open(const char *path, bool packed, bf_trace_writer **writer,
-                         bf_diagnostic *diagnostic);
-int bf_trace_writer_add(bf_trace_writer *writer, const bf_access *access,
-                        bf_diagnostic *diagnostic);
-int bf_trace_writer_commit(bf_trace_writer *writer, bf_diagnostic *diagnostic);
-void bf_trace_writer_close(bf_trace_writer *writer);
 /* Writes all accesses of a workload to a file, as text. */
 int bf_workload_write(const bf_workload *workload, const char *path, bf_diagnostic *diagnostic);
 

@@ -244,12 +244,14 @@ static void get_op(record *r, bf_access *access) {
   access->width_bytes = get_byte(r);
 }
 
-static void get_site(record *r, const bf_sites *sites, bf_access *access) {
+static void get_site(record *r, bf_trace *trace, bf_access *access) {
   uint64_t number = get_varint(r);
-  if (number > sites->count)
+  if (number > trace->sites.count) {
     broken(r, "a site that is not defined");
-  else
-    access->site = number ? bf_sites_text(sites, (uint32_t)number - 1) : NULL;
+    return;
+  }
+  trace->site = (uint32_t)number;
+  access->site = number ? bf_sites_text(&trace->sites, trace->site - 1) : NULL;
 }
 
 /* get_signed where two bytes are sure to be there, fast for numbers that need no more. */
@@ -313,11 +315,13 @@ static void get_fields(record *r, unsigned tag, bf_trace *trace, bf_access *acce
   if (tag & HAS_COUNT)
     access->count = get_varint(r);
   if (tag & HAS_SITE)
-    get_site(r, &trace->sites, access);
+    get_site(r, trace, access);
   if ((tag & ADDRESSES) == ADDRESSES_RECALLED) {
     recall(r, &trace->shapes, access);
-    if (!(tag & HAS_SITE))
+    if (!(tag & HAS_SITE)) {
       access->site = trace->shapes.shape[trace->shapes.number].site;
+      trace->site = trace->shapes.shape[trace->shapes.number].site_number;
+    }
   }
 }
 
@@ -406,7 +410,9 @@ static int read_access(record *r, unsigned tag, bf_trace *trace, bf_diagnostic *
   if (!known)
     BF_TRY(check_access(trace, access, diagnostic));
   if (is_listed) {
-    bf_shape_take(bf_shapes_next(&trace->shapes), access);
+    bf_shape *shape = bf_shapes_next(&trace->shapes);
+    bf_shape_take(shape, access);
+    shape->site_number = trace->site;
     trace->shapes.first = access->address[__builtin_ctzll(access->mask)];
   }
   trace->is_listed = is_listed;
@@ -445,6 +451,7 @@ typedef struct walk {
   bf_op op;
   unsigned width_bytes;
   const char *site;
+  uint32_t site_number;
 } walk;
 
 /* Steps over such a record: false at another one, and at one of which the slow way says what is
@@ -475,7 +482,8 @@ static inline bool walk_on(walk *w, const bf_shapes *shapes, unsigned version, i
               first,
               shape->op,
               shape->width_bytes,
-              is_recalled ? shape->site : w->site};
+              is_recalled ? shape->site : w->site,
+              is_recalled ? shape->site_number : w->site_number};
   return true;
 }
 
@@ -488,14 +496,46 @@ static void arrive(bf_trace *trace, const walk *w, uint64_t passed) {
   access->width_bytes = w->width_bytes;
   access->mask = trace->shapes.shape[w->number].mask;
   access->site = w->site;
+  trace->site = w->site_number;
   trace->window.begin = (size_t)(w->at - trace->window.data);
   trace->accesses += passed;
   trace->executions += passed * access->count;
   trace->is_bare = true;
 }
 
+/* The longest of such records. */
+enum { LONGEST_BYTES = 8 };
+/* Records that are read before their repeats are looked up, which are in memory then. */
+enum { AHEAD = 16 };
+
+typedef struct step {
+  walk at;
+  uint64_t key;
+  uint32_t place;
+} step;
+
+typedef struct ahead {
+  step step[AHEAD];
+  unsigned count;
+} ahead;
+
+/* Reads the next records, at most so many. */
+static inline void look_ahead(ahead *next, const walk *from, const bf_trace *trace,
+                              const bf_repeats *repeats, int64_t room, uint64_t most) {
+  walk at = *from;
+  while (next->count < AHEAD && next->count < most && at.end - at.at >= LONGEST_BYTES &&
+         walk_on(&at, &trace->shapes, trace->version, room)) {
+    uint64_t key = bf_repeats_key(repeats, at.op, at.width_bytes, trace->shapes.id[at.number],
+                                  (uint32_t)at.first);
+    if (!key)
+      return;
+    uint32_t place = bf_repeats_place(key, at.site_number);
+    __builtin_prefetch(&repeats->slot[place], 1);
+    next->step[next->count++] = (step){at, key, place};
+  }
+}
+
 uint64_t bf_packed_pass(bf_trace *trace, bf_repeats *repeats, uint64_t most) {
-  enum { LONGEST_BYTES = 8 };
   const bf_window *window = &trace->window;
   const bf_access *access = &trace->current;
   const uint64_t allocation = trace->limits.allocation_bytes, count = access->count;
@@ -511,20 +551,21 @@ uint64_t bf_packed_pass(bf_trace *trace, bf_repeats *repeats, uint64_t most) {
               trace->shapes.first,
               access->op,
               access->width_bytes,
-              access->site};
-  while (passed < most && now.end - now.at >= LONGEST_BYTES) {
-    walk next = now;
-    bf_repeat key;
-    if (!walk_on(&next, &trace->shapes, trace->version, room))
-      break;
-    uint32_t slot = bf_repeats_slot(repeats, next.op, next.width_bytes, next.site,
-                                    trace->shapes.id[next.number], (uint32_t)next.first, &key);
-    bf_repeat *known = bf_repeats_find(repeats, slot, &key);
-    if (!known)
-      break;
-    known->executions += count;
-    now = next;
-    passed++;
+              access->site,
+              trace->site};
+  for (unsigned done = AHEAD; done == AHEAD && passed < most;) {
+    ahead next = {.count = 0};
+    look_ahead(&next, &now, trace, repeats, room, most - passed);
+    for (done = 0; done < next.count; done++) {
+      const step *own = &next.step[done];
+      bf_repeat *known = bf_repeats_find(repeats, own->place, own->key, own->at.site_number);
+      if (!known || count > UINT32_MAX - known->executions)
+        break;
+      known->executions += (uint32_t)count;
+    }
+    if (done)
+      now = next.step[done - 1].at;
+    passed += done;
   }
   if (passed)
     arrive(trace, &now, passed);

@@ -1,19 +1,20 @@
-/* Repeats of known accesses of a packed trace: a table with two places for each key. */
+/* Repeats of known accesses of a packed trace: a table with four places for each key. */
 #include "access/trace.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-_Static_assert(BF_REPEATS == 1 << (64 - 46), "bf_repeats_slot gives so many");
+_Static_assert(BF_REPEATS == BF_REPEAT_PLACES << (64 - 48), "bf_repeats_place gives so many");
 
 /* Repeats after which the caller may tell progress. */
 enum { MOST_PASSED = 1 << 20 };
 
 int bf_repeats_create(void (*forget)(void *context, uint32_t slot, uint64_t executions),
                       void *context, bf_repeats **out, bf_diagnostic *diagnostic) {
-  bf_repeats *repeats = *out = calloc(1, sizeof *repeats);
+  bf_repeats *repeats = *out = aligned_alloc(_Alignof(bf_repeats), sizeof *repeats);
   if (!repeats)
     return bf_no_memory(diagnostic);
+  memset(repeats, 0, sizeof *repeats);
   repeats->forget = forget;
   repeats->context = context;
   memset(repeats->matter, 0xFF, sizeof repeats->matter);
@@ -26,45 +27,55 @@ void bf_repeats_matter(bf_repeats *repeats, bf_op op, unsigned width_bytes, uint
 
 void bf_repeats_free(bf_repeats *repeats) { free(repeats); }
 
-static void forget(bf_repeats *repeats, uint32_t slot) {
+/* Tells the executions of a slot, and so many more. */
+static void forget(bf_repeats *repeats, uint32_t slot, uint64_t more) {
   bf_repeat *known = &repeats->slot[slot];
-  if (known->shape && known->executions)
-    repeats->forget(repeats->context, slot, known->executions);
+  if (known->key && known->executions + more)
+    repeats->forget(repeats->context, slot, known->executions + more);
   known->executions = 0;
 }
 
 void bf_repeats_flush(bf_repeats *repeats) {
   for (uint32_t slot = 0; slot < BF_REPEATS; slot++)
-    forget(repeats, slot);
+    forget(repeats, slot, 0);
 }
 
-/* The place that a new key gets: one that is empty, else the one with fewer executions. */
-static uint32_t place_for(const bf_repeats *repeats, uint32_t slot) {
-  const bf_repeat *first = &repeats->slot[slot], *second = &repeats->slot[slot ^ 1];
-  bool is_first = !first->shape || (second->shape && first->executions <= second->executions);
-  return is_first ? slot : slot ^ 1;
+/* The place that a new key gets: one that is empty, else the one with the fewest executions. */
+static uint32_t place_for(const bf_repeats *repeats, uint32_t first) {
+  uint32_t best = first;
+  for (uint32_t i = first; i < first + BF_REPEAT_PLACES; i++) {
+    const bf_repeat *own = &repeats->slot[i], *least = &repeats->slot[best];
+    if (least->key && (!own->key || own->executions < least->executions))
+      best = i;
+  }
+  return best;
 }
 
 /* Looks the current access up: true if it was counted as a repeat; else *slot is given to it,
  * unless it is of another operation than its shape. */
 static bool take(bf_trace *trace, bf_repeats *repeats, uint32_t *slot) {
   const bf_shapes *shapes = &trace->shapes;
-  bf_repeat key;
   const bf_access *access = &trace->current;
   const bf_shape *shape = &shapes->shape[shapes->number];
   if (shape->op != access->op || shape->width_bytes != access->width_bytes)
     return false;
-  *slot = bf_repeats_slot(repeats, access->op, access->width_bytes, access->site,
-                          shapes->id[shapes->number], shapes->first, &key);
-  bf_repeat *known = bf_repeats_find(repeats, *slot, &key);
-  if (known) {
-    known->executions += trace->current.count;
+  uint64_t key = bf_repeats_key(repeats, access->op, access->width_bytes,
+                                shapes->id[shapes->number], shapes->first);
+  if (!key)
+    return false;
+  uint32_t place = bf_repeats_place(key, trace->site);
+  bf_repeat *known = bf_repeats_find(repeats, place, key, trace->site);
+  if (known && access->count > UINT32_MAX - known->executions) {
+    forget(repeats, (uint32_t)(known - repeats->slot), access->count);
     return true;
   }
-  *slot = place_for(repeats, *slot);
-  forget(repeats, *slot);
-  repeats->slot[*slot] = key;
-  repeats->slot[*slot].executions = 0;
+  if (known) {
+    known->executions += (uint32_t)access->count;
+    return true;
+  }
+  *slot = place_for(repeats, place);
+  forget(repeats, *slot, 0);
+  repeats->slot[*slot] = (bf_repeat){.key = key, .site = trace->site};
   return false;
 }
 

@@ -15,6 +15,7 @@ typedef struct bf_shape {
   unsigned width_bytes;
   uint64_t mask;
   const char *site;
+  uint32_t site_number;            /* in the trace, 0: none; reader only */
   int64_t lowest, highest;         /* of the addresses less the first */
   uint32_t relative[BF_MAX_LANES]; /* the address less that of the first active lane, or 0 */
   uint32_t active[BF_MAX_LANES];   /* all ones, or 0 */

@@ -48,6 +48,7 @@ struct bf_trace {
   bf_access current;   /* the access that was read last */
   bool is_bare;        /* packed: its addresses are not put together yet */
   bool is_listed;      /* packed: they were listed */
+  uint32_t site;       /* packed: the number of its site, 0: none */
   bf_shapes shapes;    /* packed */
 };
 
@@ -90,41 +91,44 @@ int bf_text_next(bf_trace *trace, bf_diagnostic *diagnostic);
 
 /* ---- Repeats (repeats.c) ---- */
 
+/* A known access. The places of a key are a line of the cache together. */
 typedef struct bf_repeat {
-  uint64_t shape; /* its number in the trace + 1; 0: the slot is empty */
-  uint32_t first; /* the bits that matter */
-  const char *site;
-  uint64_t executions;
+  uint64_t key; /* its shape's number in the trace + 1, and the bits of the first address that
+                   matter; 0: the place is empty */
+  uint32_t executions; /* not yet told */
+  uint32_t site;       /* its number in the trace, 0: none */
 } bf_repeat;
 
+enum { BF_REPEAT_PLACES = 4 };
+
 struct bf_repeats {
+  _Alignas(64) bf_repeat slot[BF_REPEATS];
   void (*forget)(void *context, uint32_t slot, uint64_t executions);
   void *context;
   uint32_t matter[BF_OP_COUNT][BF_WIDTHS];
-  bf_repeat slot[BF_REPEATS];
 };
 
-/* The slot of an access of shape number `shape`. */
-static inline uint32_t bf_repeats_slot(const bf_repeats *repeats, bf_op op, unsigned width_bytes,
-                                       const char *site, uint64_t shape, uint32_t first,
-                                       bf_repeat *key) {
-  key->shape = shape + 1;
-  key->first = first & repeats->matter[op][bf_width_index(width_bytes)];
-  key->site = site;
-  uint64_t mixed = (key->shape << 32 ^ key->first) * 0x9E3779B97F4A7C15u ^
-                   (uint64_t)(uintptr_t)key->site * 0xD6E8FEB86659FD93u;
-  return (uint32_t)(mixed >> 46);
+/* The key of an access of shape number `shape`; 0: it has none. */
+static inline uint64_t bf_repeats_key(const bf_repeats *repeats, bf_op op, unsigned width_bytes,
+                                      uint64_t shape, uint32_t first) {
+  if (shape >= UINT32_MAX)
+    return 0;
+  return (shape + 1) << 32 | (first & repeats->matter[op][bf_width_index(width_bytes)]);
 }
 
-static inline bool bf_repeats_holds(const bf_repeat *known, const bf_repeat *key) {
-  return known->shape == key->shape && known->first == key->first && known->site == key->site;
+/* The first place of a key. */
+static inline uint32_t bf_repeats_place(uint64_t key, uint32_t site) {
+  uint64_t mixed = (key ^ key >> 29) * 0x9E3779B97F4A7C15u ^ site * 0xD6E8FEB86659FD93u;
+  return (uint32_t)(mixed >> 48) * BF_REPEAT_PLACES;
 }
 
-/* What is known of a key: each has two places, of neighbouring numbers. NULL: nothing. */
-static inline bf_repeat *bf_repeats_find(bf_repeats *repeats, uint32_t slot, const bf_repeat *key) {
-  if (bf_repeats_holds(&repeats->slot[slot], key))
-    return &repeats->slot[slot];
-  return bf_repeats_holds(&repeats->slot[slot ^ 1], key) ? &repeats->slot[slot ^ 1] : NULL;
+/* What is known of a key whose first place is that; NULL: nothing. */
+static inline bf_repeat *bf_repeats_find(bf_repeats *repeats, uint32_t place, uint64_t key,
+                                         uint32_t site) {
+  for (uint32_t i = place; i < place + BF_REPEAT_PLACES; i++)
+    if (repeats->slot[i].key == key && repeats->slot[i].site == site)
+      return &repeats->slot[i];
+  return NULL;
 }
 
 /* ---- Packed (packed.c) ---- */

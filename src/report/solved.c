@@ -42,7 +42,21 @@ static double removed(uint64_t before, uint64_t after) {
   return before ? 1 - (double)after / (double)before : 0;
 }
 
-void bf_report_solution_json(const char *method, const bf_solution *solution, bf_text *text) {
+static void write_cases(bf_json *json, const bf_loaded_cases *cases) {
+  bf_json_begin(json, "cases", '[', false);
+  for (size_t i = 0; cases->count > 1 && i < cases->count; i++) {
+    bf_json_begin(json, NULL, '{', true);
+    bf_json_string(json, "file", cases->result[i].file);
+    bf_json_string(json, "machine", cases->result[i].machine);
+    bf_json_number(json, "conflicts_before", cases->result[i].before);
+    bf_json_number(json, "conflicts_after", cases->result[i].after);
+    bf_json_end(json, '}');
+  }
+  bf_json_end(json, ']');
+}
+
+void bf_report_solution_json(const char *method, const bf_solution *solution,
+                             const bf_loaded_cases *cases, bf_text *text) {
   bf_json json = {.text = text};
   bool linear = solution->hash->kind == BF_HASH_LINEAR;
   bf_json_begin(&json, NULL, '{', false);
@@ -66,6 +80,7 @@ void bf_report_solution_json(const char *method, const bf_solution *solution, bf
     bf_json_end(&json, '}');
   }
   bf_json_real(&json, "seconds", solution->seconds);
+  write_cases(&json, cases);
   bf_json_begin(&json, "ladder", '[', true);
   bf_json_end(&json, ']');
   bf_json_end(&json, '}');
@@ -76,11 +91,11 @@ static double ladder_gap(const bf_ladder *ladder, const bf_ladder_step *step) {
   return step->conflicts < ladder->lower_bound ? 0 : gap(step->conflicts, ladder->lower_bound);
 }
 
-int bf_report_ladder_json(const bf_machine *machine, const bf_ladder *ladder, bf_text *text,
+int bf_report_ladder_json(const bf_ladder *ladder, const bf_loaded_cases *cases, bf_text *text,
                           bf_diagnostic *diagnostic) {
   const bf_ladder_step *chosen = &ladder->step[ladder->recommended];
   bf_hash *hash;
-  bf_geometry geometry = bf_machine_geometry(machine);
+  bf_geometry geometry = bf_machine_geometry(cases->machine[0]);
   BF_TRY(bf_hash_parse(chosen->hash, &geometry, &hash, diagnostic));
   bf_json json = {.text = text};
   bf_json_begin(&json, NULL, '{', false);
@@ -98,6 +113,7 @@ int bf_report_ladder_json(const bf_machine *machine, const bf_ladder *ladder, bf
   bf_json_number(&json, "granule", ladder->granule_bytes);
   bf_json_string(&json, "recommended", chosen->name);
   bf_json_string(&json, "reason", ladder->reason);
+  write_cases(&json, cases);
   bf_json_begin(&json, "ladder", '[', false);
   for (unsigned i = 0; i < ladder->count; i++) {
     const bf_ladder_step *step = &ladder->step[i];
@@ -151,26 +167,42 @@ void bf_report_solution_text(const char *method, const bf_solution *solution, bf
   bf_text_addf(text, "time: %.3f s\n", solution->seconds);
 }
 
+void bf_report_cases_text(const bf_loaded_cases *cases, bf_text *text) {
+  if (cases->count < 2)
+    return;
+  bf_text_addf(text, "\n%-12s %12s %12s %9s  %s\n", "machine", "before", "after", "removed",
+               "trace");
+  for (size_t i = 0; i < cases->count; i++) {
+    const bf_case_result *own = &cases->result[i];
+    bf_text_addf(text, "%-12s %12llu %12llu %8.1f%%  %s\n", own->machine,
+                 (unsigned long long)own->before, (unsigned long long)own->after,
+                 100 * removed(own->before, own->after), own->file);
+  }
+}
+
 void bf_report_ladder_text(const bf_ladder *ladder, bool color, bf_text *text) {
   bf_text_addf(text, "%-12s %12s %9s %12s %12s %5s %6s  %s\n", "step", "conflicts", "removed",
                "bytes unused", "instructions", "gates", "delays", "hash");
   for (unsigned i = 0; i < ladder->count; i++) {
     const bf_ladder_step *step = &ladder->step[i];
     bool chosen = i == ladder->recommended;
-    bf_text_addf(
-        text, "%s%-12s %12llu %8.1f%% %12llu %12u %5u %6u  %s%s%s\n",
-        color && chosen ? "\033[1;32m" : "", step->name, (unsigned long long)step->conflicts,
-        100 * removed(ladder->conflicts_before, step->conflicts),
-        (unsigned long long)step->bytes_wasted, step->instructions, step->gates, step->gate_delays,
-        step->hash, i + 1 == ladder->count && step->proven ? "  (proven minimum)" : "",
-        color && chosen ? "\033[0m" : "");
+    bf_text_addf(text, "%s%-12s %12llu %8.1f%% %12llu %12u %5u %6u  %s%s%s\n",
+                 color && chosen ? "\033[1;32m" : "", step->name,
+                 (unsigned long long)step->conflicts,
+                 100 * removed(ladder->conflicts_before, step->conflicts),
+                 (unsigned long long)step->bytes_wasted, step->instructions, step->gates,
+                 step->gate_delays, step->hash,
+                 i + 1 == ladder->count && step->proven && step->conflicts == ladder->lower_bound
+                     ? "  (proven minimum)"
+                     : "",
+                 color && chosen ? "\033[0m" : "");
   }
   const bf_ladder_step *best = &ladder->step[ladder->recommended];
   if (ladder->granule_bytes > 4)
     bf_text_addf(text, "\nEvery step keeps %u bytes together (--granule 4 allows more).\n",
                  ladder->granule_bytes);
   const bf_ladder_step *last = &ladder->step[ladder->count - 1];
-  if (!last->proven && strcmp(last->name, "exact") == 0)
+  if (!last->proven && ladder->lower_bound < last->conflicts && strcmp(last->name, "padding") != 0)
     bf_text_addf(text, "\nNo XOR hash leaves fewer than %llu (gap %.1f%%).\n",
                  (unsigned long long)ladder->lower_bound, 100 * ladder_gap(ladder, last));
   bf_text_addf(text, "\nrecommended: %s%s%s%s - %s\n",

@@ -2,13 +2,17 @@
 #ifndef BF_REPORT_SOLVED_H
 #define BF_REPORT_SOLVED_H
 
+#include "search/cases.h"
 #include "search/ladder.h"
 
-/* method: its name in solve --method. */
-void bf_report_solution_json(const char *method, const bf_solution *solution, bf_text *text);
+/* method: its name in solve --method; cases: judged ones, shown where there are several. */
+void bf_report_solution_json(const char *method, const bf_solution *solution,
+                             const bf_loaded_cases *cases, bf_text *text);
 void bf_report_solution_text(const char *method, const bf_solution *solution, bf_text *text);
-int bf_report_ladder_json(const bf_machine *machine, const bf_ladder *ladder, bf_text *text,
+int bf_report_ladder_json(const bf_ladder *ladder, const bf_loaded_cases *cases, bf_text *text,
                           bf_diagnostic *diagnostic);
+/* A table of the cases, where there are several. */
+void bf_report_cases_text(const bf_loaded_cases *cases, bf_text *text);
 void bf_report_ladder_text(const bf_ladder *ladder, bool color, bf_text *text);
 
 #endif

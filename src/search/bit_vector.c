@@ -38,12 +38,13 @@ static ranges all_ranges(const bf_geometry *g) {
 }
 
 /* The paper's reduction; false where an access is not strided. */
-static bool reduced_ranges(const bf_machine *machine, const bf_workload *workload, ranges *r) {
-  bf_geometry g = bf_machine_geometry(machine);
+static bool reduced_ranges(const bf_cases *cases, ranges *r) {
+  bf_geometry g = bf_machine_geometry(cases->item[0].machine);
   unsigned lowest = g.address_bits, highest = 0;
   *r = (ranges){0};
-  for (size_t i = 0; i < bf_workload_size(workload); i++) {
-    const bf_access *access = bf_workload_get(workload, i);
+  for (size_t i = 0, size = bf_cases_size(cases), which; i < size; i++) {
+    const bf_access *access = bf_cases_get(cases, i, &which);
+    const bf_machine *machine = cases->item[which].machine;
     uint64_t stride;
     if (!stride_words(machine, access, &stride))
       return false;
@@ -141,15 +142,13 @@ static bool try_all(const bf_evaluator *evaluator, const ranges *r, choice *best
   return true;
 }
 
-int bf_search_bit_vector(const bf_problem *problem, const bf_machine *machine,
-                         const bf_workload *workload, bool all_candidates, bf_found *found,
-                         bf_diagnostic *diagnostic) {
+int bf_search_bit_vector(const bf_problem *problem, const bf_cases *cases, bool all_candidates,
+                         bf_found *found, bf_diagnostic *diagnostic) {
   const bf_geometry *g = &problem->geometry;
   ranges r;
   if (g->bank_bits > 10)
     return bf_fail(diagnostic, BF_UNSUPPORTED, "bit-vector search handles up to 1024 banks");
-  bool reduced =
-      !all_candidates && problem->granule_bits == 0 && reduced_ranges(machine, workload, &r);
+  bool reduced = !all_candidates && problem->granule_bits == 0 && reduced_ranges(cases, &r);
   if (!reduced)
     r = all_ranges(g);
   bf_evaluator evaluator;

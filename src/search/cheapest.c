@@ -163,6 +163,14 @@ static int by_terms(bf_exact *exact, unsigned terms, priced *best, bf_diagnostic
   return BF_OK;
 }
 
+void bf_cheapest_order(const bf_exact *exact, uint64_t *row) {
+  priced current = {0}, best = {0};
+  memcpy(current.row, row, exact->m * sizeof *row);
+  order_rows(&exact->problem->geometry, &current, exact->fixed, &best);
+  if (best.valid)
+    memcpy(row, best.row, exact->m * sizeof *row);
+}
+
 int bf_cheapest(bf_exact *exact, uint64_t *row, bf_diagnostic *diagnostic) {
   priced best = {0};
   own_functionals(exact, &best);

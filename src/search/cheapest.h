@@ -9,4 +9,8 @@
  * terms; fewest instructions first, then XOR inputs. */
 int bf_cheapest(bf_exact *exact, uint64_t *row, bf_diagnostic *diagnostic);
 
+/* Puts rows into the order of bank bits that takes the fewest instructions; the first `fixed` stay.
+ */
+void bf_cheapest_order(const bf_exact *exact, uint64_t *row);
+
 #endif

@@ -6,10 +6,12 @@
  * the hashes found that cost the same, the cheapest to compute is returned. */
 #include "search/exact.h"
 #include "search/cheapest.h"
+#include "search/gates.h"
 #include "search/rounds.h"
 #include "search/search.h"
 #include "search/terms.h"
 
+#include <stdio.h>
 #include <string.h>
 #include <time.h>
 
@@ -238,7 +240,8 @@ static void bound_root(bf_exact *exact) {
     least = bound < least ? bound : least;
   }
   bf_levels_free(&levels);
-  exact->lower = least == UINT64_MAX ? parent : least;
+  least = least == UINT64_MAX ? parent : least;
+  exact->lower = least > exact->lower ? least : exact->lower;
 }
 
 /* ---- General and row-preserving hashes ---- */
@@ -277,7 +280,54 @@ static int solve_space(bf_exact *exact, bf_found *found, bf_diagnostic *diagnost
   return bf_cheapest(exact, found->row, diagnostic);
 }
 
+/* ---- Hashes of few gates ---- */
+
+/* Single address bits, where they tell all words of the space apart. */
+static void take_coordinates(const bf_exact *exact, uint64_t *row) {
+  bf_gf2_basis basis = {0};
+  unsigned next = 0;
+  for (; next < exact->coordinates.dimension; next++) {
+    row[next] = (uint64_t)1 << exact->coordinates.bit[next];
+    bf_gf2_insert(&basis, row[next]);
+  }
+  for (unsigned bit = 0; next < exact->m; bit++)
+    if (bf_gf2_insert(&basis, (uint64_t)1 << bit))
+      row[next++] = (uint64_t)1 << bit;
+}
+
+static int solve_gates(bf_exact *exact, bf_found *found, bf_diagnostic *diagnostic) {
+  uint64_t cost = 0;
+  if (fits_without_conflict(exact)) {
+    take_coordinates(exact, found->row);
+  } else {
+    seed_identity(exact);
+    bound_root(exact);
+    BF_TRY(bf_gates_search(exact, exact->options->most_gates, found->row, &cost, &found->complete,
+                           diagnostic));
+  }
+  bf_cheapest_order(exact, found->row);
+  found->lower_bound = found->complete ? cost : exact->lower;
+  return BF_OK;
+}
+
 /* ---- Small classes ---- */
+
+/* The modes of tensor copies, the narrowest of equal ones. */
+static int solve_tma(const bf_exact *exact, bf_found *found, bf_diagnostic *diagnostic) {
+  static const char *const modes[] = {"none", "tma:32", "tma:64", "tma:128"};
+  uint64_t least = UINT64_MAX;
+  for (size_t i = 0; i < sizeof modes / sizeof *modes; i++) {
+    bf_hash *hash;
+    BF_TRY(bf_hash_parse(modes[i], &exact->problem->geometry, &hash, diagnostic));
+    uint64_t cost = bf_problem_cost(exact->problem, hash->forward.row);
+    bf_hash_free(hash);
+    if (cost < least)
+      snprintf(found->text, sizeof found->text, "%s", modes[i]);
+    least = cost < least ? cost : least;
+  }
+  found->lower_bound = least;
+  return BF_OK;
+}
 
 static int solve_terms(bf_exact *exact, bf_found *found, bf_diagnostic *diagnostic) {
   bf_class class_ = exact->options->class_;
@@ -299,7 +349,10 @@ static int solve_prepared(bf_exact *exact, bf_found *found, bf_diagnostic *diagn
   if (error)
     return error;
   bool space = exact->options->class_ == BF_CLASS_GENERAL || exact->row;
-  error = space ? solve_space(exact, found, diagnostic) : solve_terms(exact, found, diagnostic);
+  if (exact->options->has_most_gates)
+    error = solve_gates(exact, found, diagnostic);
+  else
+    error = space ? solve_space(exact, found, diagnostic) : solve_terms(exact, found, diagnostic);
   bf_planes_free(&exact->planes);
   return error;
 }
@@ -321,6 +374,7 @@ int bf_search_exact(const bf_problem *problem, const bf_solve_options *options, 
                     .fixed = problem->granule_bits,
                     .row = options->class_ == BF_CLASS_ROW,
                     .options = options,
+                    .lower = problem->sampled ? 0 : problem->least,
                     .started = bf_seconds()};
   if (problem->watch && problem->watch->until > 0)
     exact.deadline = problem->watch->until;
@@ -331,7 +385,8 @@ int bf_search_exact(const bf_problem *problem, const bf_solve_options *options, 
                    exact.coordinates.dimension);
   atomic_init(&exact.best, UINT64_MAX);
   pthread_mutex_init(&exact.lock, NULL);
-  int error = solve_prepared(&exact, found, diagnostic);
+  int error = options->class_ == BF_CLASS_TMA ? solve_tma(&exact, found, diagnostic)
+                                              : solve_prepared(&exact, found, diagnostic);
   pthread_mutex_destroy(&exact.lock);
   return error;
 }

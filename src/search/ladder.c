@@ -14,15 +14,38 @@ typedef struct plan {
   bf_method method;
   bf_class class_;
   double share; /* of the time limit that the step may take; what it leaves is for those after it */
+  bool is_gates; /* a limit of gates: one step for each below those of the best hash */
 } plan;
 
-static const plan plans[] = {
-    {"padding", BF_METHOD_PADDING, BF_CLASS_GENERAL, 0.12},
-    {"cute", BF_METHOD_EXACT, BF_CLASS_CUTE, 0.08},
-    {"bit-vector", BF_METHOD_BIT_VECTOR, BF_CLASS_GENERAL, 0.12},
-    {"bitwise", BF_METHOD_MIN_IMBALANCE, BF_CLASS_GENERAL, 0.16},
-    {"exact", BF_METHOD_EXACT, BF_CLASS_GENERAL, 1},
+static const plan ladder_plans[] = {
+    {"padding", BF_METHOD_PADDING, BF_CLASS_GENERAL, 0.12, false},
+    {"cute", BF_METHOD_EXACT, BF_CLASS_CUTE, 0.08, false},
+    {"bit-vector", BF_METHOD_BIT_VECTOR, BF_CLASS_GENERAL, 0.12, false},
+    {"bitwise", BF_METHOD_MIN_IMBALANCE, BF_CLASS_GENERAL, 0.16, false},
+    {"exact", BF_METHOD_EXACT, BF_CLASS_GENERAL, 1, false},
 };
+
+static const plan front_plans[] = {
+    {"padding", BF_METHOD_PADDING, BF_CLASS_GENERAL, 0.1, false},
+    {"cute", BF_METHOD_EXACT, BF_CLASS_CUTE, 0.05, false},
+    {"one-term", BF_METHOD_EXACT, BF_CLASS_ONE_TERM, 0.05, false},
+    {"bit-vector", BF_METHOD_BIT_VECTOR, BF_CLASS_GENERAL, 0.1, false},
+    {"two-term", BF_METHOD_EXACT, BF_CLASS_TWO_TERM, 0.1, false},
+    {"exact", BF_METHOD_EXACT, BF_CLASS_GENERAL, 0.3, false},
+    {"gates", BF_METHOD_EXACT, BF_CLASS_GENERAL, 1, true},
+};
+
+/* Steps of gates that a front has room for. */
+enum { MOST_GATES = 16 };
+
+typedef struct climbing {
+  bf_prepared *prepared;
+  const bf_solve_options *options;
+  const bf_search_watch *watch;
+  bf_ladder *ladder;
+  const plan *plans;
+  size_t count;
+} climbing;
 
 static void add_step(bf_ladder *ladder, const char *name, const bf_solution *solution) {
   bf_ladder_step *step = &ladder->step[ladder->count++];
@@ -62,18 +85,11 @@ static int solve_step(bf_prepared *prepared, const bf_solve_options *base, const
   return error;
 }
 
-static int count_before(const bf_machine *machine, const bf_workload *workload, bf_ladder *ladder,
-                        uint64_t *bytes_used, bf_diagnostic *diagnostic) {
-  bf_counter *counter;
-  int error = bf_counter_create(machine, NULL, &counter, diagnostic);
-  for (size_t i = 0; i < bf_workload_size(workload) && !error; i++) {
-    const bf_access *access = bf_workload_get(workload, i);
-    bf_count count = {0};
-    error = bf_counter_count(counter, access, &count, diagnostic);
-    uint64_t wavefronts = bf_count_wavefronts(&count);
+/* Executions, the widest access and the end of what is used. */
+static void survey(const bf_cases *cases, bf_ladder *ladder, uint64_t *bytes_used) {
+  for (size_t i = 0, size = bf_cases_size(cases), which; i < size; i++) {
+    const bf_access *access = bf_cases_get(cases, i, &which);
     ladder->accesses += access->count;
-    ladder->conflicts_before += access->count * count.conflicts;
-    ladder->wavefronts_before += access->count * wavefronts;
     if (access->width_bytes > ladder->granule_bytes)
       ladder->granule_bytes = access->width_bytes;
     for (uint64_t left = access->mask; left; left &= left - 1) {
@@ -81,14 +97,14 @@ static int count_before(const bf_machine *machine, const bf_workload *workload, 
       *bytes_used = end > *bytes_used ? end : *bytes_used;
     }
   }
-  bf_counter_free(counter);
-  return error;
 }
 
 /* Wavefronts saved less what the step costs, in wavefronts. */
 static double worth(const bf_ladder *ladder, const bf_ladder_step *step, uint64_t bytes_used) {
   double saved = (double)ladder->conflicts_before - (double)step->conflicts;
-  double instructions = BF_INSTRUCTION_WAVEFRONTS * step->instructions * (double)ladder->accesses;
+  double each = ladder->instruction_wavefronts;
+  each = each < 0 ? 0 : each > 0 ? each : BF_INSTRUCTION_WAVEFRONTS;
+  double instructions = each * step->instructions * (double)ladder->accesses;
   double ideal = (double)(ladder->wavefronts_before - ladder->conflicts_before);
   double wasted = ideal * (double)step->bytes_wasted / (double)(bytes_used ? bytes_used : 1);
   return saved - instructions - wasted;
@@ -129,44 +145,86 @@ void bf_ladder_recommend(bf_ladder *ladder, uint64_t bytes_used) {
              (unsigned long long)step->bytes_wasted);
 }
 
+/* ---- Climbing ---- */
+
+/* Whether a step can still be judged in time. The exact search is never left out: it has an answer
+ * at once, and the best. */
+static bool has_time(const climbing *c, const plan *p) {
+  const bf_prepared *prepared = c->prepared;
+  double limit = c->options->time_limit_seconds;
+  bool is_exact = p->method == BF_METHOD_EXACT && p->class_ == BF_CLASS_GENERAL && !p->is_gates;
+  double judging = (is_exact || p->is_gates ? 1.2 : 2.4) * prepared->count_seconds;
+  return limit <= 0 || is_exact || bf_seconds() + judging < prepared->started + limit;
+}
+
 /* The same watch with a step named as it stands in the ladder, "padding, step 1 of 5", and with its
  * share of the time: each step ends such that those after it can be judged too. */
-static bf_search_watch watch_step(const bf_search_watch *watch, const bf_prepared *prepared,
-                                  double limit_seconds, size_t i, char name[64]) {
-  bf_search_watch own = watch ? *watch : (bf_search_watch){.step = NULL};
-  size_t steps = sizeof plans / sizeof *plans;
-  snprintf(name, 64, "%s, step %zu of %zu", plans[i].name, i + 1, steps);
+static bf_search_watch watch_step(const climbing *c, size_t i, char name[64]) {
+  const bf_prepared *prepared = c->prepared;
+  double limit_seconds = c->options->time_limit_seconds;
+  bf_search_watch own = c->watch ? *c->watch : (bf_search_watch){.step = NULL};
+  snprintf(name, 64, "%s, step %zu of %zu", c->plans[i].name, i + 1, c->count);
   own.step = name;
   if (limit_seconds > 0) {
-    double end =
-        prepared->started + limit_seconds - 1.5 * prepared->count_seconds * (double)(steps - i + 1);
-    double share = bf_seconds() + plans[i].share * limit_seconds;
+    double end = prepared->started + limit_seconds -
+                 1.5 * prepared->count_seconds * (double)(c->count - i + 1);
+    double last = prepared->started + limit_seconds - 1.2 * prepared->count_seconds;
+    double share = bf_seconds() + c->plans[i].share * limit_seconds;
+    end = i + 1 == c->count ? last : end;
     own.until = share < end ? share : end;
   }
   return own;
 }
 
-/* Runs the steps on a workload that is ready; steps that cannot be had are left out. */
-static int climb(bf_prepared *prepared, const bf_solve_options *options,
-                 const bf_search_watch *watch, bf_ladder *ladder, bf_diagnostic *diagnostic) {
-  for (size_t i = 0; i < sizeof plans / sizeof *plans; i++) {
-    bf_solution solution;
-    bf_diagnostic fault;
-    char name[64];
-    bf_search_watch own = watch_step(watch, prepared, options->time_limit_seconds, i, name);
-    int error = solve_step(prepared, options, &plans[i], &own, &solution, &fault);
-    if (error == BF_UNSUPPORTED) {
-      bf_say(&options->logger, BF_LOG_REMARK, "step %s is left out: %s", plans[i].name,
-             fault.message);
-      continue;
-    }
-    if (error && diagnostic)
-      *diagnostic = fault;
-    BF_TRY(error);
-    add_step(ladder, plans[i].name, &solution);
-    ladder->lower_bound = solution.lower_bound;
-    bf_solution_clear(&solution);
+/* Adds one step, where it can be had. */
+static int take_step(const climbing *c, size_t i, const bf_solve_options *options,
+                     bf_diagnostic *diagnostic) {
+  bf_solution solution;
+  bf_diagnostic fault;
+  char name[64];
+  const plan *p = &c->plans[i];
+  if (!has_time(c, p) || c->ladder->count == BF_LADDER_STEPS) {
+    bf_say(&options->logger, BF_LOG_REMARK, "step %s is left out: there is no time for it",
+           p->name);
+    return BF_OK;
   }
+  bf_search_watch own = watch_step(c, i, name);
+  int error = solve_step(c->prepared, options, p, &own, &solution, &fault);
+  if (error == BF_UNSUPPORTED) {
+    bf_say(&options->logger, BF_LOG_REMARK, "step %s is left out: %s", p->name, fault.message);
+    return BF_OK;
+  }
+  if (error && diagnostic)
+    *diagnostic = fault;
+  BF_TRY(error);
+  add_step(c->ladder, p->name, &solution);
+  if (!p->is_gates)
+    c->ladder->lower_bound = solution.lower_bound;
+  bf_solution_clear(&solution);
+  return BF_OK;
+}
+
+/* The best of 0, 1, 2, ... gates, until the best of all needs no more. */
+static int take_gates(const climbing *c, size_t i, bf_diagnostic *diagnostic) {
+  bf_ladder *ladder = c->ladder;
+  const bf_ladder_step best = ladder->step[ladder->count - 1];
+  bf_solve_options options = *c->options;
+  options.has_most_gates = true;
+  for (unsigned gates = 0; gates < best.gates && gates < MOST_GATES; gates++) {
+    unsigned before = ladder->count;
+    options.most_gates = gates;
+    BF_TRY(take_step(c, i, &options, diagnostic));
+    if (ladder->count == before || ladder->step[before].conflicts <= best.conflicts)
+      break;
+  }
+  return BF_OK;
+}
+
+/* Runs the steps on a workload that is ready; steps that cannot be had are left out. */
+static int climb(const climbing *c, bf_diagnostic *diagnostic) {
+  for (size_t i = 0; i < c->count; i++)
+    BF_TRY(c->plans[i].is_gates ? take_gates(c, i, diagnostic)
+                                : take_step(c, i, c->options, diagnostic));
   return BF_OK;
 }
 
@@ -177,23 +235,36 @@ int bf_solve_ladder_watched(const bf_machine *machine, const bf_workload *worklo
   uint64_t bytes_used = 0;
   bf_prepared prepared;
   memset(ladder, 0, sizeof *ladder);
-  BF_TRY(count_before(machine, workload, ladder, &bytes_used, diagnostic));
   bf_solve_options kept = *options;
   kept.struct_bytes = sizeof kept;
+  if (options->has_most_gates)
+    return bf_fail(diagnostic, BF_BAD_INPUT,
+                   "a limit of gates goes with one search, not the ladder");
+  BF_TRY(bf_search_list(machine, workload, options, &prepared, diagnostic));
+  survey(&prepared.cases, ladder, &bytes_used);
   if (options->granule_bytes)
     ladder->granule_bytes = options->granule_bytes;
   else if (ladder->granule_bytes < 4)
     ladder->granule_bytes = 4;
   kept.granule_bytes = ladder->granule_bytes;
-  BF_TRY(bf_search_prepare(machine, workload, &kept, &prepared, diagnostic));
+  BF_TRY(bf_search_prepare(&kept, &prepared, diagnostic));
   prepared.started = started;
+  ladder->instruction_wavefronts = options->instruction_wavefronts;
+  ladder->conflicts_before = prepared.conflicts_before;
+  ladder->wavefronts_before = prepared.wavefronts_before;
   ladder->step[ladder->count++] = (bf_ladder_step){.name = "nothing",
                                                    .hash = "none",
                                                    .conflicts = ladder->conflicts_before,
                                                    .proven = ladder->conflicts_before == 0};
-  int error = climb(&prepared, &kept, watch, ladder, diagnostic);
+  climbing c = {.prepared = &prepared, .options = &kept, .watch = watch, .ladder = ladder};
+  c.plans = options->front ? front_plans : ladder_plans;
+  c.count = options->front ? sizeof front_plans / sizeof *front_plans
+                           : sizeof ladder_plans / sizeof *ladder_plans;
+  int error = climb(&c, diagnostic);
   bf_search_prepared_free(&prepared);
   BF_TRY(error);
+  if (options->front)
+    bf_ladder_keep_front(ladder);
   bf_ladder_recommend(ladder, bytes_used);
   ladder->seconds = bf_seconds() - started;
   return BF_OK;
@@ -202,4 +273,33 @@ int bf_solve_ladder_watched(const bf_machine *machine, const bf_workload *worklo
 int bf_solve_ladder(const bf_machine *machine, const bf_workload *workload,
                     const bf_solve_options *options, bf_ladder *ladder, bf_diagnostic *diagnostic) {
   return bf_solve_ladder_watched(machine, workload, options, NULL, ladder, diagnostic);
+}
+
+/* ---- The front ---- */
+
+/* Whether a is at least as good as b in everything; of two that are the same, the earlier. */
+static bool beats(const bf_ladder_step *a, const bf_ladder_step *b, bool is_earlier) {
+  bool is_same = a->conflicts == b->conflicts && a->bytes_wasted == b->bytes_wasted &&
+                 a->instructions == b->instructions && a->gates == b->gates;
+  return a->conflicts <= b->conflicts && a->bytes_wasted <= b->bytes_wasted &&
+         a->instructions <= b->instructions && a->gates <= b->gates && (!is_same || is_earlier);
+}
+
+void bf_ladder_keep_front(bf_ladder *ladder) {
+  bool is_beaten[BF_LADDER_STEPS] = {false};
+  unsigned kept = 0;
+  for (unsigned i = 1; i < ladder->count; i++)
+    for (unsigned j = 0; j < ladder->count && !is_beaten[i]; j++)
+      is_beaten[i] = i != j && beats(&ladder->step[j], &ladder->step[i], j < i);
+  for (unsigned i = 0; i < ladder->count; i++) {
+    bf_ladder_step own = ladder->step[i];
+    unsigned at = kept;
+    if (is_beaten[i])
+      continue;
+    for (; at > 1 && ladder->step[at - 1].conflicts < own.conflicts; at--)
+      ladder->step[at] = ladder->step[at - 1];
+    ladder->step[at] = own;
+    kept++;
+  }
+  ladder->count = kept;
 }

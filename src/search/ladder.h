@@ -15,10 +15,12 @@ static inline double bf_cost_in_wavefronts(double wavefronts, double instruction
   return wavefronts + BF_INSTRUCTION_WAVEFRONTS * instructions;
 }
 
-enum { BF_LADDER_STEPS = 8 };
+/* Of the ladder 6; of a front, before those are dropped that others beat in everything, 9 and one
+ * for each number of gates below that of the best hash. */
+enum { BF_LADDER_STEPS = 32 };
 
 struct bf_ladder {
-  bf_ladder_step step[BF_LADDER_STEPS]; /* nothing, padding, CuTe, bit-vector, bitwise, exact */
+  bf_ladder_step step[BF_LADDER_STEPS]; /* from doing nothing on */
   unsigned count;
   unsigned recommended; /* index into step; 0 is "nothing" */
   char reason[512];
@@ -27,6 +29,8 @@ struct bf_ladder {
   unsigned granule_bytes; /* bytes that every step keeps together */
   uint64_t lower_bound;   /* of the exact step */
   double seconds;
+  double instruction_wavefronts; /* what an instruction costs; 0: BF_INSTRUCTION_WAVEFRONTS,
+                                    negative: nothing */
 };
 
 /* Runs every step. options gives granule, time limit, threads and progress; without a granule, the
@@ -41,5 +45,9 @@ int bf_solve_ladder(const bf_machine *machine, const bf_workload *workload,
 /* Chooses the step again and gives the reason, where counts of the ladder were changed; bytes_used
  * is where its accesses end. */
 void bf_ladder_recommend(bf_ladder *ladder, uint64_t bytes_used);
+
+/* Drops every step of which another leaves no more conflicts for no more bytes, instructions and
+ * gates, and puts the rest in the order of their conflicts; doing nothing stays first. */
+void bf_ladder_keep_front(bf_ladder *ladder);
 
 #endif

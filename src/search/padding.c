@@ -16,8 +16,8 @@ typedef struct padding {
 } padding;
 
 typedef struct shared {
-  const bf_machine *machine;
-  const bf_workload *workload;
+  const bf_cases *cases;
+  bf_geometry geometry;
   uint64_t row[MAX_ROWS];
   unsigned rows, pads, granule_words;
   padding *list; /* all candidates, with what the sample says */
@@ -41,10 +41,10 @@ static void add_row(shared *all, uint64_t row) {
 
 /* Highest word, widest access, and the row lengths worth trying. */
 static void survey(shared *all) {
-  unsigned word_bytes = bf_machine_geometry(all->machine).word_bytes;
-  unsigned lanes = bf_machine_lanes(all->machine);
-  for (size_t i = 0; i < bf_workload_size(all->workload); i++) {
-    const bf_access *access = bf_workload_get(all->workload, i);
+  unsigned word_bytes = all->geometry.word_bytes;
+  size_t size = bf_cases_size(all->cases), which;
+  for (size_t i = 0; i < size; i++) {
+    const bf_access *access = bf_cases_get(all->cases, i, &which);
     unsigned words = access->width_bytes > word_bytes ? access->width_bytes / word_bytes : 1;
     all->granule_words = words > all->granule_words ? words : all->granule_words;
     for (uint64_t left = access->mask; left; left &= left - 1) {
@@ -54,9 +54,10 @@ static void survey(shared *all) {
   }
   for (uint64_t row = 2; row <= all->highest_word; row *= 2)
     add_row(all, row);
-  for (size_t i = 0; i < bf_workload_size(all->workload); i++) {
-    const bf_access *access = bf_workload_get(all->workload, i);
-    bf_pattern pattern = bf_access_classify(access, lanes, 1);
+  for (size_t i = 0; i < size && all->rows < MAX_ROWS; i += all->step) {
+    const bf_access *access = bf_cases_get(all->cases, i, &which);
+    bf_pattern pattern =
+        bf_access_classify(access, bf_machine_lanes(all->cases->item[which].machine), 1);
     uint64_t scale = access->width_bytes;
     add_row(all, (uint64_t)llabs((long long)pattern.stride_x) * scale / word_bytes);
     add_row(all, (uint64_t)llabs((long long)pattern.stride_y) * scale / word_bytes);
@@ -73,19 +74,17 @@ static bool is_better(const padding *a, const padding *b) {
 
 /* Counts one candidate: all accesses, against the best so far, or a sample of them. */
 static void try_padding(shared *all, padding *own) {
-  bf_geometry geometry = bf_machine_geometry(all->machine);
   char text[64];
   bf_hash *hash;
   snprintf(text, sizeof text, "pad:%llu+%llu", (unsigned long long)own->row,
            (unsigned long long)own->pad);
   own->conflicts = UINT64_MAX;
-  if (bf_hash_parse(text, &geometry, &hash, NULL) != BF_OK)
+  if (bf_hash_parse(text, &all->geometry, &hash, NULL) != BF_OK)
     return;
   pthread_mutex_lock(&all->lock);
   uint64_t most = all->step > 1 ? UINT64_MAX : all->best.conflicts;
   pthread_mutex_unlock(&all->lock);
-  own->conflicts =
-      bf_problem_conflicts_part(all->machine, all->workload, hash, 0, all->step, most, all->watch);
+  own->conflicts = bf_cases_conflicts_part(all->cases, hash, all->step, most, all->watch);
   bf_hash_free(hash);
   pthread_mutex_lock(&all->lock);
   if (all->step == 1 && is_better(own, &all->best))
@@ -107,13 +106,18 @@ static void work(void *context, unsigned index) {
 
 /* The candidates that fit the memory. */
 static void list_paddings(shared *all) {
-  bf_geometry geometry = bf_machine_geometry(all->machine);
+  unsigned word_bytes = all->geometry.word_bytes;
+  uint64_t capacity = UINT64_MAX;
+  for (size_t i = 0; i < all->cases->count; i++) {
+    uint64_t own = bf_machine_capacity_bytes(all->cases->item[i].machine);
+    capacity = own < capacity ? own : capacity;
+  }
   for (unsigned number = 0; number < all->rows * all->pads; number++) {
     padding own = {.row = all->row[number % all->rows],
                    .pad = (number / all->rows + 1) * (uint64_t)all->granule_words};
-    own.wasted = all->highest_word / own.row * own.pad * geometry.word_bytes;
-    uint64_t end = (all->highest_word + 1) * geometry.word_bytes + own.wasted;
-    if (end <= bf_machine_capacity_bytes(all->machine))
+    own.wasted = all->highest_word / own.row * own.pad * word_bytes;
+    uint64_t end = (all->highest_word + 1) * word_bytes + own.wasted;
+    if (end <= capacity)
       all->list[all->count++] = own;
   }
 }
@@ -124,9 +128,7 @@ static int compare_paddings(const void *a, const void *b) {
 
 /* Counts all candidates; those that a sample likes first. */
 static void try_all(shared *all, unsigned threads) {
-  size_t accesses = bf_workload_size(all->workload);
-  if (accesses > 4 * SAMPLE) {
-    all->step = accesses / SAMPLE;
+  if (all->step > 1) {
     bf_run_threads(threads, work, all);
     qsort(all->list, all->count, sizeof *all->list, compare_paddings);
   }
@@ -135,17 +137,21 @@ static void try_all(shared *all, unsigned threads) {
   bf_run_threads(threads, work, all);
 }
 
-int bf_search_padding(const bf_machine *machine, const bf_workload *workload,
-                      uint64_t conflicts_before, unsigned threads, const bf_search_watch *watch,
-                      bf_found *found, uint64_t *bytes_wasted, bf_diagnostic *diagnostic) {
-  bf_geometry geometry = bf_machine_geometry(machine);
-  shared all = {.machine = machine, .workload = workload, .granule_words = 1, .watch = watch};
+int bf_search_padding(const bf_cases *cases, uint64_t conflicts_before, unsigned threads,
+                      const bf_search_watch *watch, bf_found *found, uint64_t *bytes_wasted,
+                      bf_diagnostic *diagnostic) {
+  size_t accesses = bf_cases_size(cases);
+  shared all = {.cases = cases,
+                .geometry = bf_machine_geometry(cases->item[0].machine),
+                .step = accesses > 4 * SAMPLE ? accesses / SAMPLE : 1,
+                .granule_words = 1,
+                .watch = watch};
   padding *list = all.list = malloc(MAX_ROWS * MAX_PADS * sizeof *all.list);
   if (!list)
     return bf_no_memory(diagnostic);
   all.best.conflicts = conflicts_before;
   survey(&all);
-  unsigned banks = 1u << geometry.bank_bits;
+  unsigned banks = 1u << all.geometry.bank_bits;
   all.pads = banks > all.granule_words ? banks / all.granule_words - 1 : 0;
   if (all.pads > MAX_PADS)
     all.pads = MAX_PADS;

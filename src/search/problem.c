@@ -1,15 +1,12 @@
 /* From accesses to shapes. */
 #include "search/problem.h"
 
+#include "search/spectrum.h"
+
 #include <stdlib.h>
 #include <string.h>
 
 /* ---- Canonical shapes ---- */
-
-static int compare_words(const void *a, const void *b) {
-  uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
-  return x < y ? -1 : x > y;
-}
 
 static void sort_words(uint32_t *word, unsigned count) {
   for (unsigned i = 1; i < count; i++) {
@@ -90,6 +87,7 @@ typedef struct builder {
   size_t capacity;
   size_t *slot; /* open addressing, index + 1 into problem->shape */
   size_t slots;
+  bf_spectrum *pairs; /* where shapes go that are left out; NULL: none are */
   bf_diagnostic *diagnostic;
 } builder;
 
@@ -136,6 +134,10 @@ static int add_shape(builder *b, uint32_t *word, unsigned count, uint32_t ideal,
   bf_problem *problem = b->problem;
   if (count <= ideal)
     return BF_OK;
+  if (b->pairs) {
+    bf_spectrum_add(b->pairs, word, count, ideal, weight);
+    return BF_OK;
+  }
   make_canonical(word, count);
   if (word[count - 1] == 0)
     return BF_OK;
@@ -163,7 +165,7 @@ static int add_shape(builder *b, uint32_t *word, unsigned count, uint32_t ideal,
 /* ---- Accesses ---- */
 
 static unsigned drop_repeats(uint32_t *word, unsigned count) {
-  qsort(word, count, sizeof *word, compare_words);
+  sort_words(word, count);
   unsigned kept = 0;
   for (unsigned i = 0; i < count; i++)
     if (kept == 0 || word[kept - 1] != word[i])
@@ -254,13 +256,41 @@ static int compare_shapes(const void *a, const void *b) {
   return x->ideal < y->ideal ? -1 : x->ideal > y->ideal;
 }
 
-int bf_problem_sample(const bf_machine *machine, const bf_workload *workload,
-                      unsigned granule_bytes, size_t most, bf_problem *problem,
-                      bf_diagnostic *diagnostic) {
+/* The bound of all shapes, and of accesses that are left out as long as there is time. */
+static int bound_pairs(builder *b, const bf_cases *cases, size_t step, double until) {
+  bf_problem *problem = b->problem;
+  bf_spectrum pairs;
+  int error = BF_OK;
+  if (!problem->bound_valid || !bf_spectrum_make(&pairs, problem->geometry.address_bits))
+    return BF_OK;
+  for (size_t s = 0; s < problem->count; s++) {
+    const bf_shape *shape = &problem->shape[s];
+    bf_spectrum_add(&pairs, shape->word, shape->words, shape->ideal, shape->weight);
+  }
+  b->pairs = &pairs;
+  for (size_t i = 0, all = step > 1 ? bf_cases_size(cases) : 0, which; i < all && !error; i++) {
+    if (i % step == 0)
+      continue;
+    if (i % 256 == 1 && until > 0 && bf_seconds() >= until)
+      break;
+    const bf_access *access = bf_cases_get(cases, i, &which);
+    error = add_access(b, cases->item[which].machine, access);
+  }
+  b->pairs = NULL;
+  problem->least = bf_spectrum_bound(&pairs, problem->geometry.bank_bits, problem->granule_bits);
+  return error;
+}
+
+int bf_problem_sample(const bf_cases *cases, unsigned granule_bytes, size_t most, double until,
+                      bf_problem *problem, bf_diagnostic *diagnostic) {
   memset(problem, 0, sizeof *problem);
-  problem->geometry = bf_machine_geometry(machine);
-  problem->exact_model = machine->serve == BF_SERVE_DISTINCT_WORDS;
-  problem->bound_valid = machine->serve != BF_SERVE_ROW_PAIRS;
+  problem->geometry = bf_machine_geometry(cases->item[0].machine);
+  problem->exact_model = problem->bound_valid = true;
+  for (size_t i = 0; i < cases->count; i++) {
+    bf_serve serve = cases->item[i].machine->serve;
+    problem->exact_model = problem->exact_model && serve == BF_SERVE_DISTINCT_WORDS;
+    problem->bound_valid = problem->bound_valid && serve != BF_SERVE_ROW_PAIRS;
+  }
   unsigned word_bytes = problem->geometry.word_bytes;
   if (granule_bytes > word_bytes)
     problem->granule_bits = (unsigned)__builtin_ctz(granule_bytes / word_bytes);
@@ -269,10 +299,14 @@ int bf_problem_sample(const bf_machine *machine, const bf_workload *workload,
                    granule_bytes);
   builder b = {.problem = problem, .diagnostic = diagnostic};
   int error = BF_OK;
-  size_t all = bf_workload_size(workload), step = most < all ? (all + most - 1) / most : 1;
+  size_t all = bf_cases_size(cases), step = most < all ? (all + most - 1) / most : 1, which;
   problem->sampled = step > 1;
-  for (size_t i = 0; i < all && !error; i += step)
-    error = add_access(&b, machine, bf_workload_get(workload, i));
+  for (size_t i = 0; i < all && !error; i += step) {
+    const bf_access *access = bf_cases_get(cases, i, &which);
+    error = add_access(&b, cases->item[which].machine, access);
+  }
+  if (!error)
+    error = bound_pairs(&b, cases, step, until);
   free(b.slot);
   if (error)
     bf_problem_free(problem);
@@ -283,7 +317,9 @@ int bf_problem_sample(const bf_machine *machine, const bf_workload *workload,
 
 int bf_problem_build(const bf_machine *machine, const bf_workload *workload, unsigned granule_bytes,
                      bf_problem *problem, bf_diagnostic *diagnostic) {
-  return bf_problem_sample(machine, workload, granule_bytes, SIZE_MAX, problem, diagnostic);
+  const bf_solve_case own = {machine, workload};
+  const bf_cases cases = {&own, 1};
+  return bf_problem_sample(&cases, granule_bytes, SIZE_MAX, 0, problem, diagnostic);
 }
 
 int bf_problem_thin(const bf_problem *problem, size_t most, bf_problem *thin,

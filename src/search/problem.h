@@ -31,17 +31,28 @@ typedef struct bf_problem {
   bool exact_model;      /* the cost is the number of conflicts, not only a lower bound of it */
   bool bound_valid;      /* the cost is never more than the number of conflicts */
   bool sampled;          /* some accesses of the workload are left out */
+  uint64_t least;        /* what every hash costs at least, by spectrum.h; of all accesses */
   const bf_search_watch *watch; /* or NULL */
 } bf_problem;
+
+/* What a hash is to serve: accesses on machines of one geometry, numbered through all cases. */
+typedef struct bf_cases {
+  const bf_solve_case *item;
+  size_t count;
+} bf_cases;
+/* Accesses of all cases. */
+size_t bf_cases_size(const bf_cases *cases);
+/* The access of that number, and whose it is. */
+const bf_access *bf_cases_get(const bf_cases *cases, size_t index, size_t *which);
 
 /* Builds the problem of a workload on a machine. granule_bytes as in bf_solve_options. */
 int bf_problem_build(const bf_machine *machine, const bf_workload *workload, unsigned granule_bytes,
                      bf_problem *problem, bf_diagnostic *diagnostic);
-/* The same of at most that many accesses, spread over the workload: its cost is then that of a
- * part, and never more than that of the whole. */
-int bf_problem_sample(const bf_machine *machine, const bf_workload *workload,
-                      unsigned granule_bytes, size_t most, bf_problem *problem,
-                      bf_diagnostic *diagnostic);
+/* The same of at most that many accesses, spread over those of all cases: its cost is then that of
+ * a part, and never more than that of the whole. Those left out still count for the bound `least`,
+ * as far as that is done before `until` (bf_seconds(); 0: no limit). */
+int bf_problem_sample(const bf_cases *cases, unsigned granule_bytes, size_t most, double until,
+                      bf_problem *problem, bf_diagnostic *diagnostic);
 void bf_problem_free(bf_problem *problem);
 /* At most that many shapes, spread over those of a problem, which is borrowed; free thin->shape. */
 int bf_problem_thin(const bf_problem *problem, size_t most, bf_problem *thin,
@@ -62,13 +73,15 @@ static inline uint64_t bf_common_factor(uint64_t a, uint64_t b) {
 
 /* Cost of the XOR hash with the given rows: the reference, one histogram per shape. */
 uint64_t bf_problem_cost(const bf_problem *problem, const uint64_t *row);
-/* Conflicts of the whole workload under a hash, as bf_memory_count counts them. */
+/* Conflicts of a whole workload under a hash, as bf_memory_count counts them. */
 int bf_problem_conflicts(const bf_machine *machine, const bf_workload *workload,
                          const bf_hash *hash, uint64_t *conflicts, bf_diagnostic *diagnostic);
-/* Accesses first, first + step, ... of it, given up once above `most` or late; UINT64_MAX then. */
-uint64_t bf_problem_conflicts_part(const bf_machine *machine, const bf_workload *workload,
-                                   const bf_hash *hash, size_t first, size_t step, uint64_t most,
-                                   const bf_search_watch *watch);
+/* Those of all cases; wavefronts too where that is not NULL. */
+int bf_cases_conflicts(const bf_cases *cases, const bf_hash *hash, uint64_t *conflicts,
+                       uint64_t *wavefronts, bf_diagnostic *diagnostic);
+/* Those of every step-th access, given up once above `most` or late; UINT64_MAX then. */
+uint64_t bf_cases_conflicts_part(const bf_cases *cases, const bf_hash *hash, size_t step,
+                                 uint64_t most, const bf_search_watch *watch);
 
 /* Coordinates of the space that the shapes span: coordinate i of a word is its bit number bit[i],
  * and a functional over coordinates reads just those address bits. The first `kept` coordinates are

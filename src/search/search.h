@@ -16,9 +16,8 @@ typedef struct bf_found {
   uint64_t chosen[BF_HASH_MAX_BANK_BITS];
 } bf_found;
 
-int bf_search_bit_vector(const bf_problem *problem, const bf_machine *machine,
-                         const bf_workload *workload, bool all_candidates, bf_found *found,
-                         bf_diagnostic *diagnostic);
+int bf_search_bit_vector(const bf_problem *problem, const bf_cases *cases, bool all_candidates,
+                         bf_found *found, bf_diagnostic *diagnostic);
 /* literal: as published, also bits that depend on those chosen before. */
 int bf_search_givargis(const bf_problem *problem, bool pairs, bool literal, bf_found *found,
                        bf_diagnostic *diagnostic);
@@ -28,24 +27,27 @@ int bf_search_exact(const bf_problem *problem, const bf_solve_options *options, 
                     bf_diagnostic *diagnostic);
 /* pad:ROW+P with the fewest conflicts, then the fewest bytes wasted; text is "none" if no padding
  * helps. threads: 0 = one per core. */
-int bf_search_padding(const bf_machine *machine, const bf_workload *workload,
-                      uint64_t conflicts_before, unsigned threads, const bf_search_watch *watch,
-                      bf_found *found, uint64_t *bytes_wasted, bf_diagnostic *diagnostic);
+int bf_search_padding(const bf_cases *cases, uint64_t conflicts_before, unsigned threads,
+                      const bf_search_watch *watch, bf_found *found, uint64_t *bytes_wasted,
+                      bf_diagnostic *diagnostic);
 
-/* A workload made ready for several searches. */
+/* Workloads made ready for several searches. */
 typedef struct bf_prepared {
-  const bf_machine *machine;
-  const bf_workload *workload;
+  bf_cases cases;
+  bf_solve_case *item; /* of cases */
   bf_problem problem;
-  uint64_t conflicts_before;
+  uint64_t conflicts_before, wavefronts_before;
   double count_seconds; /* how long it took to count them: what judging a hash takes */
   double started;       /* bf_seconds() */
 } bf_prepared;
 
-/* Where there is a time limit, a problem of a long workload is a sample of it that fits the limit.
- */
-int bf_search_prepare(const bf_machine *machine, const bf_workload *workload,
-                      const bf_solve_options *options, bf_prepared *prepared,
+/* Takes the machine and the workload, and the further cases of options. */
+int bf_search_list(const bf_machine *machine, const bf_workload *workload,
+                   const bf_solve_options *options, bf_prepared *prepared,
+                   bf_diagnostic *diagnostic);
+/* Counts them and makes the problem; frees prepared where it fails. Where there is a time limit,
+ * the problem of a long workload is a sample of it that fits the limit. */
+int bf_search_prepare(const bf_solve_options *options, bf_prepared *prepared,
                       bf_diagnostic *diagnostic);
 void bf_search_prepared_free(bf_prepared *prepared);
 /* Runs the method of options until the watch's time; the hash is then judged, which takes

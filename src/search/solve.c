@@ -85,16 +85,15 @@ static int run_method(const bf_prepared *prepared, const bf_solve_options *optio
   const bf_problem *problem = &prepared->problem;
   switch (options->method) {
   case BF_METHOD_BIT_VECTOR:
-    return bf_search_bit_vector(problem, prepared->machine, prepared->workload,
-                                options->all_candidates, found, diagnostic);
+    return bf_search_bit_vector(problem, &prepared->cases, options->all_candidates, found,
+                                diagnostic);
   case BF_METHOD_GIVARGIS:
   case BF_METHOD_GIVARGIS_LITERAL:
   case BF_METHOD_MIN_IMBALANCE:
     return run_heuristic_in_time(problem, options, found, diagnostic);
   case BF_METHOD_PADDING:
-    return bf_search_padding(prepared->machine, prepared->workload, prepared->conflicts_before,
-                             options->threads, problem->watch, found, &solution->bytes_wasted,
-                             diagnostic);
+    return bf_search_padding(&prepared->cases, prepared->conflicts_before, options->threads,
+                             problem->watch, found, &solution->bytes_wasted, diagnostic);
   case BF_METHOD_EXACT:
     return bf_search_exact(problem, options, found, diagnostic);
   }
@@ -102,23 +101,65 @@ static int run_method(const bf_prepared *prepared, const bf_solve_options *optio
 }
 
 static int check_options(const bf_solve_options *options, bf_diagnostic *diagnostic) {
-  if ((unsigned)options->class_ > BF_CLASS_TWO_TERM)
+  if ((unsigned)options->class_ > BF_CLASS_TMA)
     return bf_fail(diagnostic, BF_BAD_INPUT, "unknown class %d", (int)options->class_);
   unsigned granule = options->granule_bytes;
   if (granule && granule != 4 && granule != 8 && granule != 16)
     return bf_fail(diagnostic, BF_BAD_INPUT, "the granule is 4, 8 or 16 bytes, not %u", granule);
+  if (options->has_most_gates &&
+      (options->method != BF_METHOD_EXACT || options->class_ != BF_CLASS_GENERAL))
+    return bf_fail(diagnostic, BF_BAD_INPUT,
+                   "a limit of gates goes with the exact search of all hashes");
   return BF_OK;
+}
+
+/* A hash is for one geometry. */
+static int check_cases(const bf_cases *cases, bf_diagnostic *diagnostic) {
+  bf_geometry first = bf_machine_geometry(cases->item[0].machine);
+  for (size_t i = 1; i < cases->count; i++) {
+    bf_geometry g = bf_machine_geometry(cases->item[i].machine);
+    if (g.bank_bits != first.bank_bits || g.word_bytes != first.word_bytes ||
+        g.address_bits != first.address_bits)
+      return bf_fail(diagnostic, BF_BAD_INPUT,
+                     "%s and %s differ in banks, bytes of a word or address bits: no hash is for "
+                     "both",
+                     bf_machine_name(cases->item[0].machine),
+                     bf_machine_name(cases->item[i].machine));
+  }
+  return BF_OK;
+}
+
+int bf_search_list(const bf_machine *machine, const bf_workload *workload,
+                   const bf_solve_options *options, bf_prepared *prepared,
+                   bf_diagnostic *diagnostic) {
+  size_t count = options->also_count + 1;
+  *prepared = (bf_prepared){.started = bf_seconds()};
+  prepared->item = calloc(count, sizeof *prepared->item);
+  if (!prepared->item)
+    return bf_no_memory(diagnostic);
+  prepared->item[0] = (bf_solve_case){machine, workload};
+  for (size_t i = 1; i < count; i++)
+    prepared->item[i] = options->also[i - 1];
+  prepared->cases = (bf_cases){prepared->item, count};
+  int error = check_cases(&prepared->cases, diagnostic);
+  if (error)
+    bf_search_prepared_free(prepared);
+  return error;
 }
 
 /* Conflicts and bounds of what was found. The method's bound holds for conflicts where the model
  * never counts more than they are; no conflicts at all is always proven. */
-static int judge(const bf_prepared *prepared, const bf_found *found, bf_solution *solution,
-                 bf_diagnostic *diagnostic) {
+static int judge(const bf_prepared *prepared, const bf_found *found, bool is_padding,
+                 bf_solution *solution, bf_diagnostic *diagnostic) {
   const bf_problem *problem = &prepared->problem;
   solution->conflicts_before = prepared->conflicts_before;
-  BF_TRY(bf_problem_conflicts(prepared->machine, prepared->workload, solution->hash,
-                              &solution->conflicts_after, diagnostic));
-  solution->lower_bound = problem->bound_valid ? found->lower_bound : 0;
+  BF_TRY(bf_cases_conflicts(&prepared->cases, solution->hash, &solution->conflicts_after, NULL,
+                            diagnostic));
+  if (problem->bound_valid) {
+    bool is_xor = solution->hash->kind == BF_HASH_LINEAR && !is_padding;
+    uint64_t least = is_xor ? problem->least : 0;
+    solution->lower_bound = found->lower_bound > least ? found->lower_bound : least;
+  }
   if (solution->lower_bound > solution->conflicts_after)
     return bf_fail(
         diagnostic, BF_UNSUPPORTED, "internal error: lower bound %llu above %llu conflicts",
@@ -141,23 +182,37 @@ static size_t most_accesses(double limit_seconds) {
   return most < 1024 ? 1024 : most > 131072 ? 131072 : (size_t)most;
 }
 
-int bf_search_prepare(const bf_machine *machine, const bf_workload *workload,
-                      const bf_solve_options *options, bf_prepared *prepared,
-                      bf_diagnostic *diagnostic) {
-  *prepared = (bf_prepared){.machine = machine, .workload = workload, .started = bf_seconds()};
-  BF_TRY(check_options(options, diagnostic));
-  BF_TRY(bf_problem_conflicts(machine, workload, NULL, &prepared->conflicts_before, diagnostic));
-  prepared->count_seconds = bf_seconds() - prepared->started;
-  return bf_problem_sample(machine, workload, options->granule_bytes,
-                           most_accesses(options->time_limit_seconds), &prepared->problem,
-                           diagnostic);
+/* When the bound of pairs ends to take further accesses. */
+static double pairs_until(const bf_solve_options *options) {
+  return options->time_limit_seconds > 0 ? bf_seconds() + 0.1 * options->time_limit_seconds : 0;
 }
 
-void bf_search_prepared_free(bf_prepared *prepared) { bf_problem_free(&prepared->problem); }
+int bf_search_prepare(const bf_solve_options *options, bf_prepared *prepared,
+                      bf_diagnostic *diagnostic) {
+  double started = bf_seconds();
+  int error = check_options(options, diagnostic);
+  if (!error)
+    error = bf_cases_conflicts(&prepared->cases, NULL, &prepared->conflicts_before,
+                               &prepared->wavefronts_before, diagnostic);
+  prepared->count_seconds = bf_seconds() - started;
+  if (!error)
+    error = bf_problem_sample(&prepared->cases, options->granule_bytes,
+                              most_accesses(options->time_limit_seconds), pairs_until(options),
+                              &prepared->problem, diagnostic);
+  if (error)
+    bf_search_prepared_free(prepared);
+  return error;
+}
+
+void bf_search_prepared_free(bf_prepared *prepared) {
+  bf_problem_free(&prepared->problem);
+  free(prepared->item);
+  prepared->item = NULL;
+}
 
 int bf_search_run(bf_prepared *prepared, const bf_solve_options *options,
                   const bf_search_watch *watch, bf_solution *solution, bf_diagnostic *diagnostic) {
-  bf_geometry geometry = bf_machine_geometry(prepared->machine);
+  bf_geometry geometry = prepared->problem.geometry;
   bf_found found = {0};
   BF_TRY(check_options(options, diagnostic));
   prepared->problem.watch = watch;
@@ -165,7 +220,7 @@ int bf_search_run(bf_prepared *prepared, const bf_solve_options *options,
   if (!error)
     error = name_hash(&found, options, &geometry, &solution->hash, diagnostic);
   if (!error)
-    error = judge(prepared, &found, solution, diagnostic);
+    error = judge(prepared, &found, options->method == BF_METHOD_PADDING, solution, diagnostic);
   prepared->problem.watch = NULL;
   return error;
 }
@@ -199,7 +254,8 @@ static int find(const bf_machine *machine, const bf_workload *workload,
                 bf_solution *solution, bf_diagnostic *diagnostic) {
   bf_prepared prepared;
   bf_search_watch own = watch ? *watch : (bf_search_watch){.step = NULL};
-  BF_TRY(bf_search_prepare(machine, workload, options, &prepared, diagnostic));
+  BF_TRY(bf_search_list(machine, workload, options, &prepared, diagnostic));
+  BF_TRY(bf_search_prepare(options, &prepared, diagnostic));
   if (options->time_limit_seconds > 0)
     own.until = prepared.started + options->time_limit_seconds - 1.5 * prepared.count_seconds;
   int error = bf_search_run(&prepared, options, &own, solution, diagnostic);

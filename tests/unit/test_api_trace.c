@@ -49,6 +49,55 @@ static bf_workload *read_form(const char *path, bf_trace_form form) {
 
 static const char *const traces[] = {"dct8", "fft1024", "fft512", "nw17", "reduce", "walsh"};
 
+/* A trace that is read access by access, as text and as the public writer packs it, is the one that
+ * is read at once. */
+static void streams_are_the_same(void **state) {
+  (void)state;
+  char path[] = "/tmp/bankfold_stream_XXXXXX";
+  close(mkstemp(path));
+  for (size_t i = 0; i < sizeof traces / sizeof *traces; i++) {
+    const char *from = path;
+    char text[128];
+    snprintf(text, sizeof text, "tests/data/workloads/%s.trace", traces[i]);
+    for (unsigned packed = 0; packed < 2; packed++) {
+      bf_trace *trace;
+      bf_trace_writer *writer;
+      bf_workload *sum;
+      const bf_access *access;
+      int result;
+      assert_int_equal(bf_trace_read(packed ? from : text, hopper, NULL, &trace, NULL), BF_OK);
+      assert_int_equal(bf_trace_writer_open(path, true, &writer, NULL), BF_OK);
+      assert_int_equal(bf_workload_create(&sum), BF_OK);
+      while ((result = bf_trace_step(trace, &access, NULL)) == 1) {
+        bf_access own = *access;
+        own.line = 0;
+        assert_int_equal(bf_workload_add(sum, &own), BF_OK);
+        assert_int_equal(bf_trace_writer_add(writer, access, NULL), BF_OK);
+      }
+      assert_int_equal(result, 0);
+      bf_trace_close(trace);
+      assert_int_equal(bf_trace_writer_commit(writer, NULL), BF_OK);
+      bf_trace_writer_close(writer);
+      bf_workload *whole = read_form(text, BF_TRACE_OWN), *again;
+      assert_int_equal(bf_workload_create(&again), BF_OK);
+      for (size_t a = 0; a < bf_workload_size(whole); a++) {
+        bf_access own = *bf_workload_get(whole, a);
+        own.line = 0;
+        assert_int_equal(bf_workload_add(again, &own), BF_OK);
+      }
+      bf_workload_free(whole);
+      expect_same(sum, again);
+    }
+  }
+  unlink(path);
+  bf_trace *none;
+  bf_trace_options wrong = {.struct_bytes = sizeof wrong, .form = (bf_trace_form)9};
+  bf_diagnostic why;
+  assert_int_equal(bf_trace_read("tests/golden/nothing.trace", hopper, NULL, &none, &why), BF_IO);
+  assert_null(none);
+  assert_int_equal(bf_trace_read(path, hopper, &wrong, &none, &why), BF_BAD_INPUT);
+}
+
 /* Text as it is, and compressed. */
 static void text_is_read(void **state) {
   (void)state;
@@ -209,11 +258,9 @@ static void machines_are_read(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(text_is_read),
-      cmocka_unit_test(packed_is_read),
-      cmocka_unit_test(other_tools_are_read),
-      cmocka_unit_test(faults_have_places),
-      cmocka_unit_test(cut_off_traces_are_refused),
+      cmocka_unit_test(streams_are_the_same), cmocka_unit_test(text_is_read),
+      cmocka_unit_test(packed_is_read),       cmocka_unit_test(other_tools_are_read),
+      cmocka_unit_test(faults_have_places),   cmocka_unit_test(cut_off_traces_are_refused),
       cmocka_unit_test(machines_are_read),
   };
   return cmocka_run_group_tests(tests, set_up, tear_down);

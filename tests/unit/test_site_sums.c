@@ -136,7 +136,8 @@ static void any_number_of_threads_gives_the_same(void **state) {
   bf_text_free(&text);
 }
 
-/* Accesses of few shapes and sites, at many places. */
+/* Accesses of few shapes and sites, at many places; some counts do not fit 32 bits, alone or
+ * summed. */
 static void write_repeats(bf_text *text, unsigned lines) {
   uint64_t random = 5;
   for (unsigned i = 0; i < lines; i++) {
@@ -145,6 +146,8 @@ static void write_repeats(bf_text *text, unsigned lines) {
                  draw(&random) % 3 ? "ffffffff" : "ff0", draw(&random) % 6, draw(&random) % 40);
     if (draw(&random) % 8 == 0)
       bf_text_addf(text, " x%u", draw(&random) % 5 + 1);
+    else if (draw(&random) % 32 == 0)
+      bf_text_addf(text, " x%llu", (unsigned long long)(draw(&random) % 5 + 1) << 31);
     if (draw(&random) % 6 == 0)
       bf_text_addf(text, " @k.cu:%u", draw(&random) % 3);
     bf_text_puts(text, "\n");

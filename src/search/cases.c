@@ -1,0 +1,78 @@
+/* Cases of a search from files. */
+#include "search/cases.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static int load_machine(const bf_cases_query *query, size_t i, unsigned address_bits,
+                        bf_loaded_cases *loaded, bf_diagnostic *diagnostic) {
+  bf_overrides overrides = query->overrides;
+  if (address_bits)
+    overrides.address_bits = address_bits;
+  bf_machine_free(loaded->machine[i]);
+  return bf_machine_load(query->machine[i], &overrides, &loaded->machine[i], diagnostic);
+}
+
+static int load_machines(const bf_cases_query *query, bf_loaded_cases *loaded,
+                         bf_diagnostic *diagnostic) {
+  unsigned most = 0;
+  for (size_t i = 0; i < loaded->machines; i++) {
+    BF_TRY(load_machine(query, i, 0, loaded, diagnostic));
+    unsigned own = bf_machine_geometry(loaded->machine[i]).address_bits;
+    most = own > most ? own : most;
+  }
+  for (size_t i = 0; i < loaded->machines; i++)
+    if (bf_machine_geometry(loaded->machine[i]).address_bits < most)
+      BF_TRY(load_machine(query, i, most, loaded, diagnostic));
+  return BF_OK;
+}
+
+int bf_cases_load(const bf_cases_query *query, bf_loaded_cases *loaded, bf_diagnostic *diagnostic) {
+  *loaded = (bf_loaded_cases){.machines = query->machines, .workloads = query->paths};
+  loaded->machine = calloc(query->machines, sizeof *loaded->machine);
+  loaded->workload = calloc(query->paths, sizeof *loaded->workload);
+  loaded->item = calloc(query->machines * query->paths, sizeof *loaded->item);
+  loaded->result = calloc(query->machines * query->paths, sizeof *loaded->result);
+  if (!loaded->machine || !loaded->workload || !loaded->item || !loaded->result)
+    return bf_no_memory(diagnostic);
+  BF_TRY(load_machines(query, loaded, diagnostic));
+  for (size_t i = 0; i < query->paths; i++)
+    BF_TRY(bf_workload_read_form(query->path[i], query->form, loaded->machine[0],
+                                 &loaded->workload[i], diagnostic));
+  for (size_t m = 0; m < query->machines; m++)
+    for (size_t i = 0; i < query->paths; i++) {
+      loaded->result[loaded->count] =
+          (bf_case_result){.file = query->path[i], .machine = bf_machine_name(loaded->machine[m])};
+      loaded->item[loaded->count++] = (bf_solve_case){loaded->machine[m], loaded->workload[i]};
+    }
+  return BF_OK;
+}
+
+void bf_cases_unload(bf_loaded_cases *loaded) {
+  for (size_t i = 0; loaded->machine && i < loaded->machines; i++)
+    bf_machine_free(loaded->machine[i]);
+  for (size_t i = 0; loaded->workload && i < loaded->workloads; i++)
+    bf_workload_free(loaded->workload[i]);
+  free(loaded->machine);
+  free(loaded->workload);
+  free(loaded->item);
+  free(loaded->result);
+  memset(loaded, 0, sizeof *loaded);
+}
+
+int bf_cases_judge(bf_loaded_cases *loaded, const char *text, bf_diagnostic *diagnostic) {
+  bf_geometry geometry = bf_machine_geometry(loaded->machine[0]);
+  bf_hash *hash;
+  BF_TRY(bf_hash_parse_banks(text, &geometry, &hash, diagnostic));
+  int error = BF_OK;
+  for (size_t i = 0; i < loaded->count && !error; i++) {
+    const bf_solve_case *own = &loaded->item[i];
+    error = bf_problem_conflicts(own->machine, own->workload, NULL, &loaded->result[i].before,
+                                 diagnostic);
+    if (!error)
+      error = bf_problem_conflicts(own->machine, own->workload, hash, &loaded->result[i].after,
+                                   diagnostic);
+  }
+  bf_hash_free(hash);
+  return error;
+}

@@ -1,0 +1,39 @@
+/* Cases of a search from files: every trace on every machine, for one hash. */
+#ifndef BF_SEARCH_CASES_H
+#define BF_SEARCH_CASES_H
+
+#include "search/problem.h"
+
+typedef struct bf_cases_query {
+  const char *const *path; /* of traces */
+  size_t paths;
+  bf_trace_form form;
+  const char *const *machine; /* names or files */
+  size_t machines;
+  bf_overrides overrides; /* of all machines */
+} bf_cases_query;
+
+/* What a case costs without and with a hash. */
+typedef struct bf_case_result {
+  const char *file, *machine;
+  uint64_t before, after;
+} bf_case_result;
+
+typedef struct bf_loaded_cases {
+  bf_machine **machine;
+  size_t machines;
+  bf_workload **workload;
+  size_t workloads;
+  bf_solve_case *item; /* the first is the first trace on the first machine */
+  bf_case_result *result;
+  size_t count;
+} bf_loaded_cases;
+
+/* Loads all. Machines that differ only in how much they hold get the address bits of the largest.
+ * bf_cases_unload frees what was loaded, after an error too. */
+int bf_cases_load(const bf_cases_query *query, bf_loaded_cases *loaded, bf_diagnostic *diagnostic);
+void bf_cases_unload(bf_loaded_cases *loaded);
+/* Fills result: the conflicts of each case, without a hash and with this one. */
+int bf_cases_judge(bf_loaded_cases *loaded, const char *hash, bf_diagnostic *diagnostic);
+
+#endif
