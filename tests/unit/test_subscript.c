@@ -141,6 +141,8 @@ static void launches_are_found(void **state) {
                              "  b<<<grid, block, 0, stream>>>(x);\n"
                              "  c<float, 3><<<dim3(n, n), dim3(N, N)>>>(x);\n"
                              "  d<<<n, m>>>(x); // not known\n"
+                             "  const dim3 rows = dim3(2, 3), sides(64, 2);\n"
+                             "  e<<<rows, sides>>>(x);\n"
                              "  int e = 1 << 3;\n"
                              "}\n";
   static const struct {
@@ -150,7 +152,8 @@ static void launches_are_found(void **state) {
   } expected[] = {{"a", true, false, 128, 1},
                   {"b", true, false, 32, 8},
                   {"c", true, true, 16, 16},
-                  {"d", false, false, 0, 0}};
+                  {"d", false, false, 0, 0},
+                  {"e", true, false, 64, 2}};
   bf_source *source;
   bf_diagnostic diagnostic;
   bf_source_launch launch;
@@ -166,7 +169,7 @@ static void launches_are_found(void **state) {
       assert_int_equal(launch.block[2], 1);
     }
   }
-  assert_int_equal(found, 4);
+  assert_int_equal(found, 5);
   bf_source_free(source);
 }
 
