@@ -30,7 +30,7 @@ static const bf_field kernel_fields[] = {
     BF_FIELD(inject_kernel, rounds),       BF_FIELD(inject_kernel, row_bytes),
     BF_FIELD(inject_kernel, unused_bytes), BF_FIELD(inject_kernel, most_x),
     BF_FIELD(inject_kernel, most_y),       BF_FIELD(inject_kernel, most_z),
-    BF_FIELD(inject_kernel, is_alone),
+    BF_FIELD(inject_kernel, is_alone),     BF_FIELD_OR_NULL(inject_kernel, values),
 };
 static const bf_row row_of_kernel = BF_ROW("kernel", kernel_fields);
 
@@ -79,15 +79,18 @@ inject_image *inject_image_create(const unsigned char key[INJECT_KEY_BYTES], con
   if (!image)
     return NULL;
   memcpy(image->key, key, INJECT_KEY_BYTES);
-  bool done = split_lines(image, lines, lines_bytes);
-  if (text && done && (image->text = malloc(text_bytes + 1))) {
+  if (!split_lines(image, lines, lines_bytes)) {
+    inject_image_free(image);
+    return NULL;
+  }
+  if (text && (image->text = malloc(text_bytes + 1))) {
     memcpy(image->text, text, text_bytes);
     image->text[text_bytes] = 0;
   }
   image->is_apart = is_apart(image);
-  image->subject = inject_subjects_create(image->kernels);
+  image->subject = inject_subjects_create(image->kernel, image->kernels);
   image->apart = inject_aparts_create(image);
-  if (!done || !image->subject || !image->apart || (text && !image->text)) {
+  if (!image->subject || !image->apart || (text && !image->text)) {
     inject_image_free(image);
     return NULL;
   }
@@ -197,7 +200,7 @@ static void write_header(const unsigned char key[INJECT_KEY_BYTES], size_t lines
   print_hex(key, hex);
   if (text)
     snprintf(size, sizeof size, "%zu", text_bytes);
-  snprintf(header, MOST_HEADER_BYTES, "bankfold image 5\n%s %zu %s\n", hex, lines_bytes, size);
+  snprintf(header, MOST_HEADER_BYTES, "bankfold image 6\n%s %zu %s\n", hex, lines_bytes, size);
 }
 
 /* The image that the first size bytes of content describe; NULL: none. */
@@ -205,7 +208,7 @@ static inject_image *parse(const bf_text *content, size_t size,
                            const unsigned char key[INJECT_KEY_BYTES]) {
   char hex[HEX_BYTES], header[MOST_HEADER_BYTES];
   print_hex(key, hex);
-  int start = snprintf(header, sizeof header, "bankfold image 5\n%s ", hex);
+  int start = snprintf(header, sizeof header, "bankfold image 6\n%s ", hex);
   if (size < (size_t)start || memcmp(content->data, header, (size_t)start) != 0)
     return NULL;
   const char *at = content->data + start;

@@ -22,7 +22,8 @@
 #include <string.h>
 
 enum {
-  BUCKETS = 8,
+  BUCKETS = 16,
+  MOST_VALUES = 32,     /* of parameters of a kernel, each with a prediction of its own */
   MOST_DECISIONS = 256, /* of a kernel; launches of more sizes get the first version */
   MOST_REASON_BYTES = 256,
   FIRST_TURNS = 4,         /* that are not measured: first launches load code */
@@ -36,6 +37,7 @@ typedef struct size {
   unsigned grid_class; /* bits of the number of blocks */
   unsigned state;      /* of the settings of the kernel, when it was asked about */
   int device;          /* 0 where all devices are alike */
+  uint64_t values;     /* tells values of parameters apart; 0: these are not looked at */
 } size;
 
 typedef struct inject_decision {
@@ -57,6 +59,8 @@ typedef struct inject_decision {
 
 /* What is known of the launches of a kernel, through whatever handles. */
 typedef struct inject_subject {
+  inject_values values; /* parameters that decide what the kernel does to shared memory */
+  atomic_uint valued;   /* decisions for values of these */
   _Atomic(inject_decision *) last; /* that was used */
   _Atomic(inject_decision *) bucket[BUCKETS];
   atomic_uint decisions;
@@ -66,8 +70,11 @@ typedef struct inject_subject {
   atomic_bool is_out; /* the second version is not used any more */
 } inject_subject;
 
-struct inject_subject *inject_subjects_create(unsigned count) {
-  return calloc((size_t)count + 1, sizeof(inject_subject));
+struct inject_subject *inject_subjects_create(const inject_kernel *kernel, unsigned count) {
+  inject_subject *made = calloc((size_t)count + 1, sizeof *made);
+  for (unsigned i = 0; made && i < count; i++)
+    inject_values_parse(kernel[i].values, &made[i].values);
+  return made;
 }
 
 struct inject_subject *inject_subject_at(struct inject_subject *first, size_t index) {
@@ -195,9 +202,9 @@ static bool expects_gain(const inject_pair *pair, const inject_launch *launch, c
     return true;
   if (!keeps_registers(own, beside, to))
     return false;
-  bool is_worth =
-      inject_foresee(pair->image, pair->kernel, launch, (unsigned)count_multiprocessors(), resident,
-                     may_gain, to->reason, sizeof to->reason);
+  bool is_worth = inject_foresee(
+      pair->image, pair->kernel, launch, (unsigned)count_multiprocessors(), resident,
+      to->of.values ? &pair->subject->values : NULL, may_gain, to->reason, sizeof to->reason);
   if (resident[1] < resident[0]) {
     size_t length = strlen(to->reason);
     snprintf(to->reason + length, sizeof to->reason - length,
@@ -336,6 +343,12 @@ static void tell(const inject_pair *pair, const inject_launch *launch,
 
 /* ---- Sizes ---- */
 
+/* Whether launches are told apart by values of parameters: predictions use them, times do not. */
+static bool tells_values(void) {
+  const inject_settings *settings = inject_settings_get();
+  return settings && settings->is_auto && !settings->recalls;
+}
+
 static size size_of(const inject_pair *pair, const inject_launch *launch) {
   uint64_t blocks = inject_launch_blocks(launch);
   size made = {.block = {launch->block[0], launch->block[1], launch->block[2]},
@@ -344,17 +357,20 @@ static size size_of(const inject_pair *pair, const inject_launch *launch) {
                .state = atomic_load_explicit(&pair->subject->state, memory_order_acquire)};
   if (driver.differ && driver.device(&made.device) != CUDA_SUCCESS)
     made.device = -1;
+  if (pair->subject->values.count && tells_values())
+    made.values = inject_values_key(&pair->subject->values, launch);
   return made;
 }
 
 static bool is_same(const size *a, const size *b) {
   return a->block[0] == b->block[0] && a->block[1] == b->block[1] && a->block[2] == b->block[2] &&
          a->rows == b->rows && a->grid_class == b->grid_class && a->state == b->state &&
-         a->device == b->device;
+         a->device == b->device && a->values == b->values;
 }
 
 static _Atomic(inject_decision *) *bucket_of(inject_subject *subject, const size *of) {
-  unsigned mixed = of->block[0] + 7 * of->block[1] + 13 * of->block[2] + of->grid_class;
+  unsigned mixed = of->block[0] + 7 * of->block[1] + 13 * of->block[2] + of->grid_class +
+                   (unsigned)(of->values >> 32);
   return &subject->bucket[(mixed ^ mixed >> 5) % BUCKETS];
 }
 
@@ -380,6 +396,7 @@ static inject_decision *keep(inject_subject *subject, inject_decision *made) {
     made->next = atomic_load(bucket);
     atomic_store_explicit(bucket, made, memory_order_release);
     atomic_fetch_add(&subject->decisions, 1);
+    atomic_fetch_add(&subject->valued, made->of.values != 0);
     made->next_learner = learners;
     learners = made->lesson ? made : learners;
   }
@@ -540,6 +557,10 @@ void inject_choose(inject_pair *pair, inject_launch *launch) {
     return;
   size of = size_of(pair, launch);
   inject_decision *found = find(pair->subject, &of);
+  if (!found && of.values && atomic_load(&pair->subject->valued) >= MOST_VALUES) {
+    of.values = 0; /* there are too many to look at each */
+    found = find(pair->subject, &of);
+  }
   if (!found)
     found = make(pair, launch, &of);
   launch->decision = found;

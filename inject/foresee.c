@@ -74,10 +74,13 @@ static const bf_plan *find_plan(const foresight *of, const char *kernel) {
 /* Predicts; false where that fails. */
 static bool predict(const foresight *of, const inject_kernel *kernel, const inject_launch *launch,
                     unsigned multiprocessors, const unsigned resident[2],
-                    bf_prediction *prediction) {
+                    const bf_analyze_given *given, bf_prediction *prediction) {
   bf_diagnostic diagnostic = {.caret = -1};
   bf_predict_gpu gpu = bf_predict_h200;
-  bf_predict_launch how = {.dynamic_shared_bytes = launch->bytes};
+  bf_predict_launch how = {.dynamic_shared_bytes = launch->bytes,
+                           .parameter = given->bytes,
+                           .is_known = given->is_known,
+                           .parameter_bytes = given->size};
   bf_predict_options options = {.machine = machine, .gpu = &gpu, .launch = &how};
   const bf_plan *plan = find_plan(of, kernel->name);
   const bf_ptx_function *beside = bf_ptx_find(of->module, kernel->beside);
@@ -92,13 +95,18 @@ static bool predict(const foresight *of, const inject_kernel *kernel, const inje
 
 bool inject_foresee(const inject_image *image, const inject_kernel *kernel,
                     const inject_launch *launch, unsigned multiprocessors,
-                    const unsigned resident[2], bool *may_gain, char *reason, size_t reason_bytes) {
+                    const unsigned resident[2], const inject_values *values, bool *may_gain,
+                    char *reason, size_t reason_bytes) {
   bf_prediction prediction = {0};
+  bf_analyze_given given = {0};
   const bf_comparison *compared = &prediction.comparison;
+  if (values)
+    inject_values_fill(values, launch, &given);
   pthread_mutex_lock(&lock);
   const foresight *of = find(image);
-  bool is_good = of && predict(of, kernel, launch, multiprocessors, resident, &prediction);
+  bool is_good = of && predict(of, kernel, launch, multiprocessors, resident, &given, &prediction);
   pthread_mutex_unlock(&lock);
+  bf_analyze_given_free(&given);
   snprintf(reason, reason_bytes, "%s",
            is_good && *prediction.reason ? prediction.reason : "nothing can be predicted");
   *may_gain =

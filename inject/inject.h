@@ -30,6 +30,7 @@
 #define INJECT_H
 
 #include "abi.h"
+#include "analyze/given.h"
 #include "hash/hash.h"
 #include "ptx/fatbin.h"
 
@@ -71,6 +72,7 @@ typedef struct inject_kernel {
   const char *beside; /* the name of its second version; NULL: it has none */
   const char *hash;   /* of that one */
   const char *reason; /* why it has none, or NULL */
+  const char *values; /* parameters that decide what it does to shared memory (values.c), or NULL */
   bool is_alone;      /* the second version shares no variables with the program */
   bool rounds; /* the second version is launched with whole rows of dynamic memory, as memcheck
                   wants */
@@ -91,9 +93,10 @@ typedef struct inject_rewritten {
 
 /* Adds the line of a kernel. */
 void inject_add_kernel(const inject_kernel *kernel, bf_text *lines);
-/* Adds hashed kernels to PTX by the hashes of settings. A bf_error where it cannot be read. */
+/* Adds hashed kernels to PTX by the hashes of settings; has_code: the program has machine code that
+ * would have to be compiled anew for some. A bf_error where it cannot be read. */
 int inject_rewrite(const inject_settings *settings, const char *name, const bf_text *ptx,
-                   inject_rewritten *rewritten, bf_diagnostic *diagnostic);
+                   bool has_code, inject_rewritten *rewritten, bf_diagnostic *diagnostic);
 
 /* Limits the registers of kernels in rewritten PTX to what lets launches have as many threads as
  * with the program's machine code, a cubin. What cannot be read limits nothing. */
@@ -263,15 +266,45 @@ void inject_launch_end(inject_launch *launch, int result);
 uint64_t inject_launch_blocks(const inject_launch *launch);
 uint64_t inject_launch_threads(const inject_launch *launch);
 
+/* ---- Values of parameters ---- */
+
+/* More than that decide nothing: launches are told apart by a few numbers. */
+enum { INJECT_MOST_RANGES = 8, INJECT_VALUE_BYTES = 64 };
+
+/* Bytes of a parameter: its number among those that are passed, and where they start in it and
+ * among all. */
+typedef struct inject_range {
+  unsigned index, offset, bytes, start;
+} inject_range;
+
+/* The parameters of a kernel that decide what it does to shared memory. */
+typedef struct inject_values {
+  unsigned count;
+  inject_range range[INJECT_MOST_RANGES];
+} inject_values;
+
+/* Writes those of a kernel as text, and reads it; too many are none. */
+int inject_values_write(const bf_ptx_function *kernel, bf_text *text, bf_diagnostic *diagnostic);
+void inject_values_parse(const char *text, inject_values *values);
+/* Their bytes in a launch, one after the other; false: it does not tell. */
+bool inject_values_read(const inject_values *values, const inject_launch *launch,
+                        unsigned char bytes[INJECT_VALUE_BYTES]);
+/* A number that tells their values apart; 0: there are none. */
+uint64_t inject_values_key(const inject_values *values, const inject_launch *launch);
+/* The same as predictions take them, to be freed; false: there are none. */
+bool inject_values_fill(const inject_values *values, const inject_launch *launch,
+                        bf_analyze_given *given);
+
 /* ---- Predictions ---- */
 
 /* Whether the second version of a kernel is predicted to be worth it in a launch on a GPU with so
  * many multiprocessors (0: not known), each of which holds so many blocks of both versions at
- * once; says why in any case. *may_gain: not so that both surely have as many wavefronts. Takes
- * milliseconds. */
+ * once, with the values of the parameters (NULL: not known); says why in any case. *may_gain: not
+ * so that both surely have as many wavefronts. Takes milliseconds. */
 bool inject_foresee(const inject_image *image, const inject_kernel *kernel,
                     const inject_launch *launch, unsigned multiprocessors,
-                    const unsigned resident[2], bool *may_gain, char *reason, size_t reason_bytes);
+                    const unsigned resident[2], const inject_values *values, bool *may_gain,
+                    char *reason, size_t reason_bytes);
 
 /* ---- Choices ---- */
 
@@ -298,7 +331,7 @@ int inject_set_beside(const inject_pair *pair, unsigned setting, int value);
 /* Why the launch did not get the second version; NULL: nothing says so. */
 const char *inject_choice_reason(const inject_launch *launch);
 /* The states of a list of kernels; NULL: no memory. */
-struct inject_subject *inject_subjects_create(unsigned count);
+struct inject_subject *inject_subjects_create(const inject_kernel *kernel, unsigned count);
 struct inject_subject *inject_subject_at(struct inject_subject *first, size_t index);
 
 /* ---- Learning ---- */

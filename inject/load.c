@@ -175,7 +175,7 @@ static inject_image *make(const inject_settings *settings, const inject_source *
   const char *name = source->image->identifier ? source->image->identifier : "PTX";
   int error = bf_fatbin_text(source->fatbin, source->image, &ptx, diagnostic);
   if (!error)
-    error = inject_rewrite(settings, name, &ptx, &new, diagnostic);
+    error = inject_rewrite(settings, name, &ptx, source->code, &new, diagnostic);
   if (!error) {
     inject_log("%s: %u of %u kernels rewritten", name, new.hashed, new.kernels);
     log_lines(&new.remarks);

@@ -14,31 +14,79 @@ static bool is_alone(const bf_ptx_module *module, const bf_rewrite_kernel *kerne
   return bf_ptx_extract(module, kernel->beside, NULL, &is_alone, NULL) == BF_OK && is_alone;
 }
 
+/* The parameters that decide what a kernel does to shared memory; none where that is not known. */
+static void find_values(const bf_ptx_module *module, const char *name, bf_text *values) {
+  const bf_ptx_function *kernel = bf_ptx_find(module, name);
+  bf_diagnostic diagnostic = {.caret = -1};
+  if (kernel && inject_values_write(kernel, values, &diagnostic) != BF_OK)
+    bf_text_free(values);
+}
+
+/* The longest PTX that the driver is given in place of machine code: ptxas takes up to 5 us for a
+ * byte of kernels of the corpus, so that a program starts a third of a second later at most. */
+enum { MOST_COMPILED_BYTES = 64 << 10 };
+
+/* What kernels are described from. */
+typedef struct description {
+  const inject_settings *settings;
+  const bf_rewrite_result *result;
+  const bf_plans *plans;
+  bool has_code; /* the program has machine code */
+} description;
+
+/* Whether the second version of a kernel, which shares variables, would cost more than it may. */
+static bool is_too_long(const description *d, const bf_rewrite_kernel *kernel) {
+  return d->has_code && d->result->text.size > MOST_COMPILED_BYTES &&
+         !inject_is_named(d->settings, kernel->name) && !is_alone(d->result->module, kernel);
+}
+
+/* Adds what is to be known about a kernel with a second version. */
+static void describe_second(const description *d, unsigned index, inject_rewritten *rewritten) {
+  const bf_rewrite_kernel *kernel = &d->result->kernel[index];
+  bf_text values = {0};
+  if (index < d->plans->count && d->plans->plan[index].needs_values)
+    find_values(d->result->module, kernel->name, &values);
+  inject_add_kernel(&(inject_kernel){.name = kernel->name,
+                                     .beside = kernel->beside,
+                                     .hash = kernel->hash,
+                                     .values = values.size ? values.data : NULL,
+                                     .is_alone = is_alone(d->result->module, kernel),
+                                     .rounds = kernel->has_dynamic_shared,
+                                     .row_bytes = kernel->dynamic_row_bytes,
+                                     .unused_bytes = kernel->dynamic_unused_bytes,
+                                     .most_x = kernel->most_block[0],
+                                     .most_y = kernel->most_block[1],
+                                     .most_z = kernel->most_block[2]},
+                    &rewritten->lines);
+  rewritten->hashed++;
+  rewritten->lines.failed |= values.failed;
+  bf_text_free(&values);
+}
+
 /* Adds what is to be known about one kernel: nothing where it has no hash. */
-static void describe(const bf_ptx_module *module, const bf_rewrite_kernel *kernel,
-                     inject_rewritten *rewritten) {
+static void describe(const description *d, unsigned index, inject_rewritten *rewritten) {
+  static const char shares[] = "it shares variables with the program, all of whose code, which is "
+                               "long, would have to be compiled for it";
+  const bf_rewrite_kernel *kernel = &d->result->kernel[index];
   bf_text reason = {0};
-  rewritten->hashed += kernel->is_rewritten;
-  if (!kernel->is_rewritten)
-    bf_listed_reason(kernel, &reason);
-  if (kernel->is_rewritten)
-    inject_add_kernel(&(inject_kernel){.name = kernel->name,
-                                       .beside = kernel->beside,
-                                       .hash = kernel->hash,
-                                       .is_alone = is_alone(module, kernel),
-                                       .rounds = kernel->has_dynamic_shared,
-                                       .row_bytes = kernel->dynamic_row_bytes,
-                                       .unused_bytes = kernel->dynamic_unused_bytes,
-                                       .most_x = kernel->most_block[0],
-                                       .most_y = kernel->most_block[1],
-                                       .most_z = kernel->most_block[2]},
-                      &rewritten->lines);
-  else if (reason.size)
-    inject_add_kernel(&(inject_kernel){.name = kernel->name, .reason = reason.data},
-                      &rewritten->lines);
+  bool is_left = kernel->is_rewritten && is_too_long(d, kernel);
+  if (kernel->is_rewritten && !is_left) {
+    describe_second(d, index, rewritten);
+  } else {
+    if (is_left)
+      bf_text_puts(&reason, shares);
+    else
+      bf_listed_reason(kernel, &reason);
+    if (reason.size)
+      inject_add_kernel(&(inject_kernel){.name = kernel->name, .reason = reason.data},
+                        &rewritten->lines);
+  }
   rewritten->lines.failed |= reason.failed;
   bf_text_free(&reason);
-  bf_listed_remark(kernel, &rewritten->remarks);
+  if (is_left)
+    bf_text_addf(&rewritten->remarks, "%s: left alone: %s", kernel->name, shares);
+  else
+    bf_listed_remark(kernel, &rewritten->remarks);
   bf_text_puts(&rewritten->remarks, "\n");
 }
 
@@ -98,14 +146,13 @@ static void add_reasons(const bf_plans *plans, bf_rewrite_result *result) {
 /* ---- Modules ---- */
 
 /* Describes what became of a module. */
-static int take(const bf_rewrite_result *result, inject_rewritten *rewritten,
-                bf_diagnostic *diagnostic) {
-  for (unsigned i = 0; i < result->kernels; i++)
-    describe(result->module, &result->kernel[i], rewritten);
-  rewritten->kernels = result->kernels;
-  rewritten->is_changed = result->is_changed;
-  if (result->is_changed)
-    bf_text_add(&rewritten->text, result->text.data, result->text.size);
+static int take(const description *d, inject_rewritten *rewritten, bf_diagnostic *diagnostic) {
+  for (unsigned i = 0; i < d->result->kernels; i++)
+    describe(d, i, rewritten);
+  rewritten->kernels = d->result->kernels;
+  rewritten->is_changed = d->result->is_changed && rewritten->hashed;
+  if (rewritten->is_changed)
+    bf_text_add(&rewritten->text, d->result->text.data, d->result->text.size);
   return rewritten->text.failed || rewritten->lines.failed ? bf_no_memory(diagnostic) : BF_OK;
 }
 
@@ -119,7 +166,7 @@ static int rewrite_named(const inject_settings *settings, const bf_ptx_module *m
 
 /* Rewrites and describes a parsed module. */
 static int process(const inject_settings *settings, const char *name, const bf_ptx_module *module,
-                   inject_rewritten *rewritten, bf_diagnostic *diagnostic) {
+                   bool has_code, inject_rewritten *rewritten, bf_diagnostic *diagnostic) {
   choice c = {.settings = settings};
   bf_rewrite_result result = {0};
   bf_rewrite_options options = {.context = &c,
@@ -137,17 +184,17 @@ static int process(const inject_settings *settings, const char *name, const bf_p
   if (!error)
     add_reasons(&c.plans, &result);
   if (!error)
-    error = take(&result, rewritten, diagnostic);
+    error = take(&(description){settings, &result, &c.plans, has_code}, rewritten, diagnostic);
   bf_rewrite_free(&result);
   bf_plans_free(&c.plans);
   return error;
 }
 
 int inject_rewrite(const inject_settings *settings, const char *name, const bf_text *ptx,
-                   inject_rewritten *rewritten, bf_diagnostic *diagnostic) {
+                   bool has_code, inject_rewritten *rewritten, bf_diagnostic *diagnostic) {
   bf_ptx_module *module;
   BF_TRY(bf_ptx_parse(name, ptx->data, ptx->size, &module, diagnostic));
-  int error = process(settings, name, module, rewritten, diagnostic);
+  int error = process(settings, name, module, has_code, rewritten, diagnostic);
   bf_ptx_free(module);
   return error;
 }

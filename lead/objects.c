@@ -22,7 +22,7 @@ static void complain(const char *path, const bf_cuda_file *file) {
   char own[PATH_MAX] = {0};
   if (strcmp(path, own_path) == 0 && readlink(path, own, sizeof own - 1) > 0)
     path = own;
-  if (file->has_device_code && !file->runtime && !file->asks_for_runtime && !file->has_symbols)
+  if (file->hides_runtime)
     lead_say(
         "%s is stripped and seems to hold the CUDA runtime itself, so that its calls cannot be "
         "found: do not strip it, or build it with nvcc -cudart shared",

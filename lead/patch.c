@@ -47,6 +47,13 @@ typedef struct places {
   uint64_t first, last; /* known functions of the runtime */
 } places;
 
+/* Whether a name is like those of the runtime's interface. Functions inside the runtime of CUDA 11
+ * are called __cudart1670 and the like; among them are those that run before main. */
+static bool is_like_runtime(const char *name) {
+  return strncmp(name, "cuda", 4) == 0 ||
+         (strncmp(name, "__cuda", 6) == 0 && strncmp(name, "__cudart", 8) != 0);
+}
+
 /* bf_elf_visit: notes every function, because what follows a function says how much room it has. */
 static void note(void *context, const Elf64_Sym *symbol, const char *name) {
   places *all = context;
@@ -64,8 +71,7 @@ static void note(void *context, const Elf64_Sym *symbol, const char *name) {
   }
   place *to = &all->place[all->count++];
   *to = (place){.address = symbol->st_value, .entry = {.name = name}};
-  to->may_be_runtime =
-      all->runtime && (strncmp(name, "cuda", 4) == 0 || strncmp(name, "__cuda", 6) == 0);
+  to->may_be_runtime = all->runtime && is_like_runtime(name);
   to->is_known =
       to->may_be_runtime && (IS_IN(name, known) || IS_IN(name, known_12) || IS_IN(name, known_11));
   to->entry.library = lead_library_of(name);

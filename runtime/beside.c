@@ -123,7 +123,8 @@ static int wait_a_while(beside *own) {
   bool is_left = own->is_left;
   int error = is_left ? cudaSuccess : own->error;
   if (is_left) {
-    __atomic_store_n(&own->work.context->is_busy, true, __ATOMIC_RELAXED);
+    __atomic_store_n(&own->work.context->is_meddled, false, __ATOMIC_RELAXED);
+    __atomic_store_n(&own->work.context->is_busy, true, __ATOMIC_RELEASE);
     own->work.context->busy_stream = own->work.how.stream;
   }
   pthread_mutex_unlock(&own->lock);

@@ -54,6 +54,8 @@ rt_context *rt_enter_stream(const void *stream) {
   rt_context *context = rt_enter_anyway();
   while (context->is_busy && !rt_is_beside(context, stream))
     pthread_cond_wait(&context->idle, &context->lock);
+  if (context->is_busy)
+    __atomic_store_n(&context->is_meddled, true, __ATOMIC_RELAXED);
   return context;
 }
 

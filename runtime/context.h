@@ -30,6 +30,7 @@ enum {
   RT_MAPPED = 8,     /* cuMemMap, cudaIpcOpenMemHandle: memory of the device all the same */
   RT_IMPORTED = 16,  /* of another process */
   RT_POOLED = 32,    /* and of a pool: freed as memory of this process is */
+  RT_WORKSPACE = 64, /* of one cooperative launch, alike at the start of each */
   RT_FLAGS_SHIFT = 8 /* what the program gave stands above */
 };
 
@@ -130,6 +131,7 @@ typedef struct rt_context {
   pthread_cond_t idle; /* told when is_busy ends */
   bool is_busy;        /* a launch goes on though its call has returned (beside.c) */
   void *busy_stream;   /* its stream */
+  bool is_meddled;     /* another stream was used meanwhile */
   bool is_set_up;
   int set_up_error;
   long process;             /* that set it up; a forked one has nothing of its own to record */

@@ -225,9 +225,7 @@ static int run(rt_context *context, rt_function *function, bf_emu_launch *launch
   rt_progress_begin(context, function, launch, &progress);
   int failure = execute(context, tally, launch, &result, &diagnostic);
   rt_progress_end(&progress);
-  /* What the host did meanwhile, where the call has returned, would not be done again. */
-  bool is_repeatable = !failure && !__atomic_load_n(&context->is_busy, __ATOMIC_RELAXED);
-  rt_repeat_end(context, tally, &repeating, is_repeatable ? &result : NULL);
+  rt_repeat_end(context, tally, &repeating, failure ? NULL : &result);
   if (failure != BF_OK) {
     rt_say(context, "kernel %s: %s", function->name, diagnostic.message);
     return failure == BF_NO_MEMORY     ? cudaErrorMemoryAllocation
@@ -251,7 +249,8 @@ static int run_cooperative(rt_context *context, rt_function *function, bf_emu_la
   uint32_t environment[32] = {0};
   uint64_t address;
   bf_diagnostic diagnostic;
-  if (bf_emu_alloc(context->emu, sizeof(grid_workspace), 0, &address, &diagnostic) != BF_OK)
+  if (bf_emu_alloc(context->emu, sizeof(grid_workspace), RT_WORKSPACE, &address, &diagnostic) !=
+      BF_OK)
     return cudaErrorMemoryAllocation;
   *(grid_workspace *)(uintptr_t)address = (grid_workspace){.bytes = sizeof(grid_workspace)};
   environment[2] = (uint32_t)address;

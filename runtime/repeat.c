@@ -68,6 +68,7 @@ typedef struct rt_repeated {
   struct rt_repeated *next; /* the latest first */
   /* What it was asked for. */
   uint32_t shape[9]; /* grid, block, cluster */
+  bool cooperative;
   uint64_t dynamic_shared_bytes, stack_bytes, parameter_bytes;
   void *parameters;
   /* What it did. */
@@ -98,6 +99,7 @@ static void forget(rt_context *context, rt_repeated *one) {
 
 static bool is_asked(const rt_repeated *one, const bf_emu_launch *launch, const uint32_t shape[9]) {
   return memcmp(one->shape, shape, sizeof one->shape) == 0 &&
+         one->cooperative == launch->cooperative &&
          one->dynamic_shared_bytes == launch->dynamic_shared_bytes &&
          one->stack_bytes == launch->stack_bytes &&
          one->parameter_bytes == launch->parameter_bytes &&
@@ -141,6 +143,7 @@ static rt_repeated *find(rt_context *context, rt_repeated **list, const bf_emu_l
     memcpy(one->shape, shape, sizeof shape);
     if (launch->parameter_bytes)
       memcpy(parameters, launch->parameters, launch->parameter_bytes);
+    one->cooperative = launch->cooperative;
     one->dynamic_shared_bytes = launch->dynamic_shared_bytes;
     one->stack_bytes = launch->stack_bytes;
     one->parameter_bytes = launch->parameter_bytes;
@@ -199,8 +202,7 @@ static bool wants_all(const rt_context *context) {
 bool rt_repeat_begin(rt_context *context, rt_tally *tally, bf_emu_launch *launch,
                      rt_repeating *own) {
   *own = (rt_repeating){.begun = bf_seconds()};
-  rt_repeated *one =
-      wants_all(context) || launch->cooperative ? NULL : find(context, &tally->repeated, launch);
+  rt_repeated *one = wants_all(context) ? NULL : find(context, &tally->repeated, launch);
   uint64_t bytes;
   if (!one || one->touched.is_open)
     return false;
@@ -238,6 +240,24 @@ bool rt_repeat_begin(rt_context *context, rt_tally *tally, bf_emu_launch *launch
 
 /* ---- Keeping ---- */
 
+/* Takes the workspace of a cooperative launch out: the next has another, which begins alike. */
+static void leave_out_workspace(bf_emu_touched *touched) {
+  for (unsigned i = 0; i < touched->ranges; i++)
+    if (touched->range[i].flags & RT_WORKSPACE)
+      touched->range[i--] = touched->range[--touched->ranges];
+}
+
+/* Whether the host may have changed what a launch looks at, because its call had returned: it would
+ * not do so again. */
+static bool is_meddled(const rt_context *context, const bf_emu_touched *touched) {
+  if (!__atomic_load_n(&context->is_busy, __ATOMIC_ACQUIRE))
+    return false;
+  for (unsigned i = 0; i < touched->ranges; i++)
+    if (touched->range[i].flags & (RT_MANAGED | RT_PINNED | RT_REGISTERED))
+      return true;
+  return __atomic_load_n(&context->is_meddled, __ATOMIC_RELAXED);
+}
+
 /* Whether a launch touched nothing but what was known. */
 static bool is_within(const bf_emu_touched *touched, const bf_emu_touched *known) {
   for (unsigned i = 0; i < touched->ranges; i++) {
@@ -272,7 +292,8 @@ void rt_repeat_end(rt_context *context, rt_tally *tally, rt_repeating *own,
   if (!one)
     return;
   one->seconds = bf_seconds() - own->begun;
-  if (!result || result->fault.kind != BF_EMU_NO_FAULT)
+  leave_out_workspace(&own->touched);
+  if (!result || result->fault.kind != BF_EMU_NO_FAULT || is_meddled(context, &own->touched))
     own->touched.is_open = true;
   bool keeps = own->keeps && !own->touched.is_open && is_within(&own->touched, &one->touched);
   if (own->keeps && !keeps)

@@ -409,9 +409,12 @@ static int check_usage(const settings *s) {
   if (simulated->gpu && s->as_written)
     return cli_usage_error(&cli_exec, "with --gpu its parameter merge says which accesses are "
                                       "made; --as-written cannot be given");
-  if (simulated->hash_file && strcmp(simulated->hash_file, "-") == 0)
-    return cli_usage_error(&cli_exec,
-                           "--hash-file cannot be standard input, which is the program's");
+  if ((simulated->hash_file && strcmp(simulated->hash_file, "-") == 0) ||
+      (s->rewrite && strcmp(s->rewrite, "-") == 0))
+    return cli_usage_error(&cli_exec, "hashes cannot be standard input, which is the program's");
+  if (simulated->hash && strcmp(simulated->hash, "auto") == 0)
+    return cli_usage_error(&cli_exec, "--hash auto is for run; here --save-hashes FILE finds a "
+                                      "hash for each kernel, and --rewrite FILE runs with them");
   if ((s->time_limit || s->try_hashes) && !s->save_hashes)
     return cli_usage_error(&cli_exec, "--try and --time-limit are for --save-hashes");
   if (s->save_hashes && (simulated->hash || simulated->hash_file))
@@ -419,15 +422,11 @@ static int check_usage(const settings *s) {
                                       "--hash and --hash-file give it one");
   if ((s->rewrite || s->as_written) && s->save_hashes)
     return cli_usage_error(&cli_exec, "--save-hashes excludes --rewrite and --as-written");
-  if (s->rewrite && strcmp(s->rewrite, "-") == 0)
-    return cli_usage_error(&cli_exec, "--rewrite cannot be standard input, which is the program's");
-  if (simulated->workers > 1024)
-    return cli_usage_error(&cli_exec, "--workers takes at most 1024");
+  if (simulated->workers > 1024 || s->own_status > 255)
+    return cli_usage_error(&cli_exec, "--workers takes at most 1024, --own-status 255");
   int gate = cli_gate_check(&cli_exec, &s->gate);
   if (gate >= 0)
     return gate;
-  if (s->own_status > 255)
-    return cli_usage_error(&cli_exec, "--own-status takes at most 255");
   return cli_check_words(&cli_exec, s->check);
 }
 

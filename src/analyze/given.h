@@ -1,4 +1,5 @@
-/* analyze/given: values of a kernel's parameters that somebody gives as text. */
+/* analyze/given: values of a kernel's parameters that somebody gives as text, or that a launch
+ * tells. */
 #ifndef BF_ANALYZE_GIVEN_H
 #define BF_ANALYZE_GIVEN_H
 
@@ -18,6 +19,15 @@ int bf_analyze_read_given(const bf_ptx_function *kernel, const char *text, bf_an
  * numbers are passed over. */
 int bf_analyze_read_launch(const bf_ptx_function *kernel, const char *text, bf_analyze_given *given,
                            bf_diagnostic *diagnostic);
+/* Marks as known the bytes of the parameters that decide what a kernel does to shared memory:
+ * numbers that its branches and the addresses of its shared accesses are computed from. */
+int bf_analyze_find_deciding(const bf_ptx_function *kernel, bf_analyze_given *given,
+                             bf_diagnostic *diagnostic);
+/* Gives every parameter the same number. */
+void bf_analyze_assume_number(const bf_ptx_function *kernel, uint32_t number,
+                              bf_analyze_given *given);
+/* Whether addresses, or how many accesses there are, would be known with values of parameters. */
+bool bf_analyze_needs_values(const bf_analysis *analysis);
 void bf_analyze_given_free(bf_analyze_given *given);
 
 #endif

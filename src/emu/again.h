@@ -1,8 +1,8 @@
-/* Inside room emu: accesses to shared memory that a warp makes again, with what they cost.
+/* Inside room emu: accesses to shared memory that are made again, with what they cost.
  *
- * Most accesses of a loop are made at the same place by the same warp with the same addresses as
- * the last time, block after block. To see that takes a comparison; to look an access up among all
- * that the counter knows takes several times that. */
+ * Most accesses of a place of the code are made there again with the same addresses, in another
+ * round of a loop, by another warp or in another block. To see that takes a comparison; to look an
+ * access up among all that the counter knows takes several times that. */
 #ifndef BF_EMU_AGAIN_H
 #define BF_EMU_AGAIN_H
 
@@ -12,16 +12,16 @@
 /* For one thread. */
 typedef struct bf_again bf_again;
 
-/* The last access of a warp, or of some that take turns, at a place of the code. */
+/* An access of a place of the code, in two lines of the host's cache. */
 typedef struct bf_again_entry {
-  uint32_t address[32];
-  uint32_t mask; /* 0: none */
+  _Alignas(64) uint16_t element[32]; /* addresses, in widths */
+  bf_count count;                    /* what it costs */
+  uint64_t number;                   /* of its pattern */
+  bf_kept_access *kept;              /* where it is kept, or NULL */
+  uint32_t base;                     /* of its pattern */
+  uint32_t mask;                     /* 0: there is none */
   uint32_t site;
-  bf_op op;
-  unsigned width_bytes;
-  unsigned misses;      /* accesses since it was found last */
-  bf_copied_cost cost;  /* what the caller knows of it */
-  bf_kept_access *kept; /* where it is kept, or NULL */
+  uint8_t op, width_bytes;
 } bf_again_entry;
 
 /* The entry of an access that was made before; else NULL, and *place is the entry to remember it in

@@ -1,7 +1,9 @@
 /* Blocks: the warps of a block with their registers, its shared memory, and how it begins. */
 #include "emu/block.h"
+#include "emu/cluster.h"
 
 #include "emu/late.h"
+#include "emu/passed.h"
 #include "emu/proxy.h"
 #include "emu/race.h"
 #include "emu/shadow.h"
@@ -37,6 +39,7 @@ void bf_emu_block_free(bf_emu_block *block) {
   free(block->words);
   free(block->lines);
   free(block->proxy);
+  bf_passed_free(block);
   if (!block->is_borrowed)
     free(block);
 }
@@ -168,11 +171,12 @@ void bf_emu_block_begin(bf_emu_block *block, bf_emu_worker *worker, uint64_t ind
   block->has_acquired = false;
   block->has_ended = false;
   block->cluster = NULL;
-  block->rank = 0;
+  bf_emu_block_rank(block, 0);
   block->quiet = 0;
   bf_emu_jobs_drop(block);
   bf_emu_tensor_begin(block);
   bf_proxy_begin(block);
+  bf_passed_begin(block);
   memset(block->barrier, 0, sizeof block->barrier);
   memset(block->shared, 0, block->shared_bytes);
   if (block->shadow)

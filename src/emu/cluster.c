@@ -23,15 +23,42 @@ uint64_t bf_emu_cluster_block_index(const bf_emu_flight *flight, uint64_t index,
 
 /* ---- Addresses ---- */
 
+void bf_emu_frame_move(bf_emu_frame *frame, unsigned rank) {
+  const bf_emu_code *code = frame->code;
+  uint64_t by = ((uint64_t)rank - frame->rank) << BF_EMU_RANK_SHIFT;
+  for (unsigned i = 0; by && i < code->shared_places; i++) {
+    const bf_emu_shared_place *at = &code->shared_place[i];
+    for (unsigned lane = 0; lane < BF_EMU_LANES; lane++)
+      if (at->bytes == 8)
+        ((uint64_t *)(void *)(frame->registers + at->place))[lane] += by;
+      else
+        ((uint32_t *)(void *)(frame->registers + at->place))[lane] += (uint32_t)by;
+  }
+  frame->rank = rank;
+}
+
+void bf_emu_block_rank(bf_emu_block *block, unsigned rank) {
+  block->rank = rank;
+  for (unsigned i = 0; i < block->warps; i++) {
+    bf_emu_frame_move(&block->warp[i].first_frame, rank);
+    for (bf_emu_frame *frame = block->warp[i].frames; frame; frame = frame->next)
+      bf_emu_frame_move(frame, rank);
+  }
+}
+
 bf_emu_block *bf_emu_cluster_find(bf_emu_warp *warp, uint64_t address, uint64_t *offset) {
   bf_emu_block *own = warp->block;
   *offset = address & BF_EMU_RANK_MASK;
-  uint64_t number = address >> BF_EMU_RANK_SHIFT;
-  if (number == 0 || number == own->rank + 1)
+  uint64_t rank = address >> BF_EMU_RANK_SHIFT;
+  if (!own->cluster || own->cluster->count == 1) {
+    *offset = address; /* the memory of one block alone may be larger */
     return own;
-  if (!own->cluster || number > own->cluster->count)
+  }
+  if (rank == own->rank)
+    return own;
+  if (rank >= own->cluster->count)
     return NULL;
-  bf_emu_block *block = own->cluster->block[number - 1];
+  bf_emu_block *block = own->cluster->block[rank];
   return block->has_ended ? NULL : block;
 }
 
@@ -39,8 +66,8 @@ bool bf_emu_cluster_has_left(const bf_emu_warp *warp, uint64_t address) {
   const bf_emu_cluster *cluster = warp->block->cluster;
   if (address >= BF_EMU_SHARED_WINDOW)
     address -= BF_EMU_SHARED_WINDOW;
-  uint64_t number = address >> BF_EMU_RANK_SHIFT;
-  return cluster && number && number <= cluster->count && cluster->block[number - 1]->has_ended;
+  uint64_t rank = address >> BF_EMU_RANK_SHIFT;
+  return cluster && rank < cluster->count && cluster->block[rank]->has_ended;
 }
 
 uint8_t *bf_emu_cluster_reach(bf_emu_warp *warp, const bf_emu_op *op, unsigned lane,
@@ -85,9 +112,7 @@ static const bf_emu_op *step_map(bf_emu_warp *warp, const bf_emu_op *op) {
     if (rank[lane] >= blocks)
       return bf_emu_fail(warp, op, BF_EMU_BAD_INSTRUCTION, lane,
                          "mapa to block %u of a cluster of %u", rank[lane], blocks);
-    uint64_t mapped = inside & BF_EMU_RANK_MASK;
-    if (rank[lane] != warp->block->rank)
-      mapped |= (uint64_t)(rank[lane] + 1) << BF_EMU_RANK_SHIFT;
+    uint64_t mapped = (inside & BF_EMU_RANK_MASK) | (uint64_t)rank[lane] << BF_EMU_RANK_SHIFT;
     if (op->small[1])
       mapped += BF_EMU_SHARED_WINDOW;
     if (op->small[0] == 8)
@@ -105,8 +130,7 @@ static const bf_emu_op *step_rank(bf_emu_warp *warp, const bf_emu_op *op) {
                                          : BF_LANES(const uint32_t, op->a)[lane];
     address += op->immediate;
     uint64_t inside = op->small[1] ? address - BF_EMU_SHARED_WINDOW : address;
-    uint64_t number = inside >> BF_EMU_RANK_SHIFT;
-    BF_LANES(uint32_t, op->d)[lane] = number ? (uint32_t)number - 1 : warp->block->rank;
+    BF_LANES(uint32_t, op->d)[lane] = (uint32_t)(inside >> BF_EMU_RANK_SHIFT);
   }
   return op + 1;
 }
@@ -252,10 +276,13 @@ static void fail_phase(bf_emu_warp *warp, const bf_emu_path *path) {
   memcpy(&word, warp->block->shared + path->test_address, sizeof word);
   bf_emu_phase phase = bf_emu_phase_unpack(word);
   unsigned waiting = count_waiting(warp->block, path->test_address);
-  const char *hint = phase.transactions < 0 ? " (more bytes came than expect_tx announced)"
-                     : phase.transactions   ? " (no copy on its way brings them)"
-                     : phase.expected == 0  ? " (it was never initialised)"
-                                            : "";
+  const char *hint =
+      phase.transactions < 0           ? " (more bytes came than expect_tx announced)"
+      : phase.transactions             ? " (no copy on its way brings them)"
+      : phase.expected == 0            ? " (it was never initialised)"
+      : phase.pending < phase.expected ? ""
+      : phase.parity ? " (nobody has come in this phase, the one of parity 1: was parity 0 meant?)"
+                     : " (nobody has come in this phase, the one of parity 0: was parity 1 meant?)";
   char others[64] = "";
   say_others(warp->block, path->test_address, others, sizeof others);
   bf_emu_fail(warp, path->test, BF_EMU_DEADLOCK, (unsigned)__builtin_ctz(path->mask),

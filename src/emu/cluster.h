@@ -1,8 +1,8 @@
 /* Inside room emu: clusters of blocks.
  *
  * The blocks of a cluster run on one thread of the host, in turns, so that their shared memory
- * needs no locks. Addresses of shared memory below 2^24 are those of the block itself; mapa gives
- * addresses with the number of a block of the cluster, plus 1, above these 24 bits. */
+ * needs no locks. An address of shared memory has the rank of its block in the cluster above 24
+ * bits, that of a block's own variables too (measured on an H200, gpu/hopper/addresses.cu). */
 #ifndef BF_EMU_CLUSTER_H
 #define BF_EMU_CLUSTER_H
 
@@ -22,6 +22,10 @@ typedef struct bf_emu_cluster {
 
 /* The size of the clusters of a launch; false: nobody asked for clusters. */
 bool bf_emu_cluster_size(const bf_emu_launch *launch, uint32_t *size);
+/* Gives a block its rank, which the addresses of its variables then have. */
+void bf_emu_block_rank(bf_emu_block *block, unsigned rank);
+/* The same for what a frame holds. */
+void bf_emu_frame_move(bf_emu_frame *frame, unsigned rank);
 /* Blocks in a cluster of the launch. */
 unsigned bf_emu_cluster_blocks(const bf_emu_flight *flight);
 /* The number in the grid of block rank of cluster number index. */

@@ -266,6 +266,15 @@ static void fill_first_frame(const bf_emu_decoder *decoder, uint8_t *frame) {
   }
 }
 
+/* Takes note of the constants that are addresses of shared memory. */
+static void keep_shared_places(bf_emu_decoder *decoder, bf_emu_code *code) {
+  code->shared_place = bf_emu_detail(decoder, decoder->constants * sizeof *code->shared_place);
+  for (unsigned i = 0; code->shared_place && i < decoder->constants; i++)
+    if (decoder->constant[i].is_shared)
+      code->shared_place[code->shared_places++] =
+          (bf_emu_shared_place){decoder->constant[i].place, decoder->constant[i].bytes};
+}
+
 /* How one lane alone does an operation. What has a guard is called, but for branches. */
 static bf_alone_form form_of(const bf_emu_decoder *decoder, const bf_emu_op *op) {
   if (op->run == bf_emu_step_branch)
@@ -324,6 +333,7 @@ static void keep_code(bf_emu_decoder *decoder, const uint32_t *first_op) {
   }
   set_forms(decoder, code);
   fill_first_frame(decoder, code->first_frame);
+  keep_shared_places(decoder, code);
 }
 
 /* Decodes all instructions, with joins between them and the end behind them. */

@@ -58,6 +58,7 @@ struct bf_emu_decoder {
     uint64_t bits;
     unsigned bytes;
     uint32_t place;
+    bool is_shared; /* an address of shared memory: the rank of the block is above it */
   } * constant;
   unsigned constants, constant_capacity;
   uint32_t frame_bytes;

@@ -94,16 +94,24 @@ const bf_emu_op *bf_emu_fail(bf_emu_warp *warp, const bf_emu_op *op, bf_emu_faul
   return NULL;
 }
 
-/* Of an address in shared memory of another block: says in which one, and leaves the offset. */
+/* Of an address in shared memory: leaves the offset in its block, and says in which one, if that is
+ * another. */
 static void say_block(const bf_emu_warp *warp, bf_emu_fault *fault) {
-  uint64_t number = fault->address >> BF_EMU_RANK_SHIFT;
+  uint64_t inside = fault->address >= BF_EMU_SHARED_WINDOW ? fault->address - BF_EMU_SHARED_WINDOW
+                                                           : fault->address;
+  uint64_t rank = inside >> BF_EMU_RANK_SHIFT, offset = inside & BF_EMU_RANK_MASK;
   unsigned blocks = bf_emu_cluster_blocks(warp->worker->flight);
-  if (fault->space != BF_PTX_SPACE_SHARED || !number || number > blocks)
+  if (fault->space != BF_PTX_SPACE_SHARED || rank >= blocks)
     return;
-  snprintf(fault->text, sizeof fault->text, "block %llu of the cluster%s",
-           (unsigned long long)number - 1,
-           bf_emu_cluster_has_left(warp, fault->address) ? " has ended" : "");
-  fault->address &= BF_EMU_RANK_MASK;
+  bool has_left = bf_emu_cluster_has_left(warp, inside);
+  bool is_there = fault->kind == BF_EMU_OUT_OF_BOUNDS && offset < warp->block->shared_bytes;
+  if (rank != warp->block->rank)
+    snprintf(fault->text, sizeof fault->text, "block %llu of the cluster%s",
+             (unsigned long long)rank,
+             has_left   ? " has ended"
+             : is_there ? ", which shared::cta does not reach"
+                        : "");
+  fault->address = offset;
 }
 
 const bf_emu_op *bf_emu_fail_access(bf_emu_warp *warp, const bf_emu_op *op, bf_ptx_space space,

@@ -64,6 +64,19 @@ enum {
 
 /* The lowest lane of a mask; for 0 any lane. */
 #define BF_FIRST_LANE(mask) ((unsigned)__builtin_ctz((mask) | UINT32_C(0x80000000)))
+/* Changes the lanes of mask of a 16-bit register: what compilers make no vector code of by
+ * themselves. */
+static inline void bf_emu_blend_halves(void *to, const uint16_t *from, uint32_t mask) {
+  typedef uint16_t halves __attribute__((vector_size(32), aligned(2), may_alias));
+  const halves bit = {1,      1 << 1, 1 << 2,  1 << 3,  1 << 4,  1 << 5,  1 << 6,  1 << 7,
+                      1 << 8, 1 << 9, 1 << 10, 1 << 11, 1 << 12, 1 << 13, 1 << 14, 1 << 15};
+  halves *own = to;
+  const halves *fresh = (const halves *)(const void *)from;
+  for (unsigned i = 0; i < 2; i++) {
+    halves stays = (halves)((bit & (uint16_t)(mask >> 16 * i)) == 0);
+    own[i] = (own[i] & stays) | (fresh[i] & ~stays);
+  }
+}
 /* For every lane of mask: statement, which sees the lane as `lane`. The loop over all 32 lanes is
  * one that compilers turn into vector code; a single lane, as after `if (threadIdx.x == 0)`, is
  * done alone. value is computed for lanes outside mask too, so it must not trap: no integer
@@ -73,6 +86,18 @@ enum {
 #else
 #define BF_INDEPENDENT _Pragma("GCC ivdep")
 #endif
+#define BF_SET_SOME(mask, destination, value)                                                      \
+  do {                                                                                             \
+    if (sizeof *(destination) == 2) {                                                              \
+      uint16_t fresh_value[BF_EMU_LANES];                                                          \
+      BF_INDEPENDENT for (unsigned lane = 0; lane < BF_EMU_LANES; lane++) fresh_value[lane] =      \
+          (uint16_t)(value);                                                                       \
+      bf_emu_blend_halves((destination), fresh_value, (mask));                                     \
+    } else {                                                                                       \
+      BF_INDEPENDENT for (unsigned lane = 0; lane < BF_EMU_LANES; lane++)(destination)[lane] =     \
+          (mask) >> lane & 1 ? (value) : (destination)[lane];                                      \
+    }                                                                                              \
+  } while (0)
 #define BF_SET_LANES(mask, destination, value)                                                     \
   do {                                                                                             \
     uint32_t set_mask = (mask);                                                                    \
@@ -84,8 +109,7 @@ enum {
       if (set_mask)                                                                                \
         (destination)[lane] = (value);                                                             \
     } else {                                                                                       \
-      BF_INDEPENDENT for (unsigned lane = 0; lane < BF_EMU_LANES; lane++)(destination)[lane] =     \
-          set_mask >> lane & 1 ? (value) : (destination)[lane];                                    \
+      BF_SET_SOME(set_mask, destination, value);                                                   \
     }                                                                                              \
   } while (0)
 /* The same one lane after the other, only for lanes of mask: for what cannot be computed blindly.
@@ -156,6 +180,12 @@ typedef bool (*bf_emu_select)(bf_emu_decoder *decoder, const bf_ptx_instruction 
 
 /* ---- Devices and code ---- */
 
+/* Where a frame holds an address of shared memory for all lanes, of 4 or 8 bytes each. */
+typedef struct bf_emu_shared_place {
+  uint32_t place;
+  unsigned bytes;
+} bf_emu_shared_place;
+
 /* A function made ready for one kernel. */
 typedef struct bf_emu_code {
   const bf_ptx_function *function;
@@ -166,7 +196,9 @@ typedef struct bf_emu_code {
   uint32_t *instruction; /* per op: index of its instruction */
   uint32_t *order;       /* per op: its block's place in an order that follows control flow */
   uint32_t frame_bytes;
-  uint8_t *first_frame;     /* what a frame holds when it is made: the constants */
+  uint8_t *first_frame;              /* what a frame holds when it is made: the constants */
+  bf_emu_shared_place *shared_place; /* of addresses of shared memory among them */
+  unsigned shared_places;
   uint64_t local_bytes;     /* of its own variables, per lane */
   uint32_t *formal;         /* places of parameters and returns, lane-major */
   struct bf_emu_code *next; /* of the same kernel */
@@ -207,6 +239,7 @@ typedef struct bf_emu_frame {
   uint8_t *registers;
   struct bf_emu_frame *next; /* of all frames of the warp */
   bool is_free;
+  unsigned rank; /* that its addresses of shared memory have (cluster.h) */
 } bf_emu_frame;
 
 /* Where local memory ends that a call uses. */
@@ -328,11 +361,12 @@ typedef struct bf_emu_block {
   struct bf_emu_block *next;
   bool is_checked; /* its shared memory is: for races, or for what was not written */
   /* Where races are looked for (race.c). */
-  bool has_acquired;          /* its last access was strong */
-  uint64_t fences;            /* made by its threads */
-  struct bf_race_word *words; /* who accessed shared memory, or NULL */
-  struct bf_race_line *lines; /* the same for lines of it */
-  struct bf_emu_proxy *proxy; /* of proxy.c, or NULL */
+  bool has_acquired;            /* its last access was strong */
+  uint64_t fences;              /* made by its threads */
+  struct bf_race_word *words;   /* who accessed shared memory, or NULL */
+  struct bf_race_line *lines;   /* the same for lines of it */
+  struct bf_emu_proxy *proxy;   /* of proxy.c, or NULL */
+  struct bf_emu_passed *passed; /* of passed.c, or NULL */
 } bf_emu_block;
 
 /* A range of memory that was found to hold an address before. */

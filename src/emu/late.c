@@ -2,7 +2,7 @@
 #include "emu/late.h"
 
 #include "emu/cluster.h"
-#include "emu/phase.h"
+#include "emu/passed.h"
 #include "emu/proxy.h"
 #include "emu/race.h"
 #include "emu/shadow.h"
@@ -71,7 +71,8 @@ static void arrive(bf_emu_block *block, const bf_emu_job *job) {
   bf_emu_phase phase = bf_emu_phase_unpack(word);
   phase.transactions -= job->counted_bytes;
   phase.pending -= phase.pending < job->arrivals ? phase.pending : job->arrivals;
-  bf_emu_phase_complete(block, &phase);
+  if (bf_emu_phase_complete(block, &phase))
+    bf_passed_ended(block, job->barrier);
   word = bf_emu_phase_pack(&phase);
   memcpy(block->shared + job->barrier, &word, sizeof word);
 }

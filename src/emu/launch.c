@@ -248,7 +248,7 @@ static bool next_cluster(bf_emu_worker *worker, bf_emu_block **spare, clusters *
     if (!block)
       return false;
     block->cluster = cluster;
-    block->rank = cluster->count;
+    bf_emu_block_rank(block, cluster->count);
     cluster->block[cluster->count] = block;
     push(waiting, block);
   }

@@ -74,19 +74,25 @@ static inline bool bf_near_inside(uint64_t bytes, unsigned width_bytes, uint32_t
   return outside >> 31 == 0 && (low & (width_bytes - 1)) == 0;
 }
 
-/* The addresses of [register + offset] as 32-bit values; false where a 64-bit one does not fit. */
+/* What addresses of the block's own shared memory have above their offset (cluster.h). */
+static inline uint32_t bf_near_base(const bf_emu_warp *warp, bf_ptx_space space) {
+  return space == BF_PTX_SPACE_LOCAL ? 0 : (uint32_t)warp->block->rank << 24;
+}
+
+/* The addresses of [register + offset] as offsets in the block's or the lanes' memory; false where
+ * a 64-bit one does not fit. */
 static inline bool bf_near_offsets(const bf_emu_warp *warp, const bf_emu_address *from,
                                    uint32_t mask, uint32_t *offset) {
-  uint64_t high = 0;
+  uint64_t high = 0, behind = (uint64_t)from->offset - bf_near_base(warp, from->space);
   if (from->register_bytes == 4) {
     const uint32_t *narrow = BF_LANES(const uint32_t, from->place);
     for (unsigned lane = 0; lane < BF_EMU_LANES; lane++)
-      offset[lane] = narrow[lane] + (uint32_t)from->offset;
+      offset[lane] = narrow[lane] + (uint32_t)behind;
     return true;
   }
   const uint64_t *wide = BF_LANES(const uint64_t, from->place);
   for (unsigned lane = 0; lane < BF_EMU_LANES; lane++) {
-    uint64_t whole = wide[lane] + (uint64_t)from->offset;
+    uint64_t whole = wide[lane] + behind;
     offset[lane] = (uint32_t)whole;
     high |= mask >> lane & 1 ? whole >> 32 : 0;
   }
@@ -169,6 +175,7 @@ static inline bool bf_near_reach_at(bf_emu_warp *warp, const bf_emu_op *op,
                                     const uint64_t *address, uint8_t **pointer) {
   uint32_t offset[BF_EMU_LANES];
   uint64_t window = what->space == BF_PTX_SPACE_NONE ? BF_EMU_SHARED_WINDOW : 0, high = 0;
+  window += bf_near_base(warp, what->space);
   bool may_be_shared = what->space == BF_PTX_SPACE_SHARED || what->space == BF_PTX_SPACE_NONE;
   for (unsigned lane = 0; lane < BF_EMU_LANES; lane++) {
     uint64_t inside = address[lane] - window;

@@ -42,13 +42,16 @@ bool bf_emu_refuse(bf_emu_decoder *decoder, const char *text) {
   return true;
 }
 
-uint32_t bf_emu_constant(bf_emu_decoder *decoder, uint64_t bits, unsigned bytes) {
+/* A constant, or the offset of an address of shared memory. */
+static uint32_t constant_place(bf_emu_decoder *decoder, uint64_t bits, unsigned bytes,
+                               bool is_shared) {
   if (bytes < 2)
     bytes = 2;
   if (bytes < 8)
     bits &= (UINT64_C(1) << (8 * bytes)) - 1;
   for (unsigned i = 0; i < decoder->constants; i++)
-    if (decoder->constant[i].bits == bits && decoder->constant[i].bytes == bytes)
+    if (decoder->constant[i].bits == bits && decoder->constant[i].bytes == bytes &&
+        decoder->constant[i].is_shared == is_shared)
       return decoder->constant[i].place;
   if (decoder->constants == decoder->constant_capacity) {
     unsigned capacity = decoder->constant_capacity ? 2 * decoder->constant_capacity : 64;
@@ -61,8 +64,12 @@ uint32_t bf_emu_constant(bf_emu_decoder *decoder, uint64_t bits, unsigned bytes)
     decoder->constant_capacity = capacity;
   }
   uint32_t place = bf_emu_temporary(decoder, bytes);
-  decoder->constant[decoder->constants++] = (struct constant){bits, bytes, place};
+  decoder->constant[decoder->constants++] = (struct constant){bits, bytes, place, is_shared};
   return place;
+}
+
+uint32_t bf_emu_constant(bf_emu_decoder *decoder, uint64_t bits, unsigned bytes) {
+  return constant_place(decoder, bits, bytes, false);
 }
 
 /* ---- Operands ---- */
@@ -211,7 +218,7 @@ static uint32_t variable_place(bf_emu_decoder *decoder, const bf_ptx_operand *op
   if (variable->space == BF_PTX_SPACE_SHARED) {
     for (unsigned i = 0; i < decoder->shareds; i++)
       if (decoder->shared[i].variable == variable)
-        return bf_emu_constant(decoder, decoder->shared[i].offset + offset, bytes);
+        return constant_place(decoder, decoder->shared[i].offset + offset, bytes, true);
   } else if (variable->space == BF_PTX_SPACE_LOCAL) {
     for (unsigned i = 0; i < decoder->locals; i++)
       if (decoder->local[i].variable == variable)

@@ -34,15 +34,16 @@ static inline uint64_t bf_emu_phase_pack(const bf_emu_phase *barrier) {
          transactions << 2 * BF_EMU_COUNT_BITS | (uint64_t)barrier->parity << 63;
 }
 
-/* Ends the phase of a barrier of block if nothing is missing. Data written before is in order now.
- */
-static inline void bf_emu_phase_complete(bf_emu_block *block, bf_emu_phase *barrier) {
+/* Ends the phase of a barrier of block if nothing is missing; whether it did. Data written before
+ * is in order now. */
+static inline bool bf_emu_phase_complete(bf_emu_block *block, bf_emu_phase *barrier) {
   block->worker->changes++;
   if (barrier->pending || barrier->transactions)
-    return;
+    return false;
   barrier->parity = !barrier->parity;
   barrier->pending = barrier->expected;
   block->epoch++;
+  return true;
 }
 
 #endif

@@ -161,7 +161,7 @@ static void count_access(void *context, const bf_emu_event *event) {
   bf_copied_cost cost;
   bf_again_entry *place, *known = bf_again_find(&profile->again[event->worker], event, &place);
   if (known) {
-    cost = known->cost;
+    cost = (bf_copied_cost){known->count, {known->number, known->base}};
   } else if (count_event(profile, event, &cost) != BF_OK) {
     row->failed++;
     return;

@@ -146,18 +146,22 @@ static bf_emu_fault_kind reach_global(bf_emu_warp *warp, const bf_emu_op *op, ui
   return is_write && !known->writable ? BF_EMU_READ_ONLY : BF_EMU_NO_FAULT;
 }
 
-/* Shared memory of another block of the cluster, or of the block itself by its number. */
-static bf_emu_fault_kind reach_cluster(bf_emu_warp *warp, const bf_emu_op *op, uint64_t address,
-                                       unsigned width_bytes, uint8_t **pointer) {
+/* Whether an operation reaches the own block's shared memory alone. */
+static bool is_own_only(const bf_emu_warp *warp, const bf_emu_op *op) {
   const bf_emu_code *code = warp->frame->code;
   uint32_t index = code->instruction[op - code->op];
   const bf_ptx_instruction *instruction =
       index < code->function->instructions ? code->function->instruction[index] : NULL;
-  bool is_own_only = instruction && instruction->space == BF_PTX_SPACE_SHARED &&
-                     !bf_ptx_has(instruction, "shared::cluster");
+  return instruction && instruction->space == BF_PTX_SPACE_SHARED &&
+         !bf_ptx_has(instruction, "shared::cluster");
+}
+
+/* Shared memory of the block itself or of another one of the cluster. */
+static bf_emu_fault_kind reach_cluster(bf_emu_warp *warp, const bf_emu_op *op, uint64_t address,
+                                       unsigned width_bytes, uint8_t **pointer) {
   uint64_t offset;
   bf_emu_block *block = bf_emu_cluster_find(warp, address, &offset);
-  if (!block || (is_own_only && block != warp->block) || offset >= block->shared_bytes ||
+  if (!block || (block != warp->block && is_own_only(warp, op)) || offset >= block->shared_bytes ||
       width_bytes > block->shared_bytes - offset)
     return BF_EMU_OUT_OF_BOUNDS;
   *pointer = block->shared + offset;
@@ -165,7 +169,7 @@ static bf_emu_fault_kind reach_cluster(bf_emu_warp *warp, const bf_emu_op *op, u
 }
 
 /* Whether a lane that is allowed to access shared memory does so in another block. Then that block
- * takes note of what is written; an address of the block itself loses its number. */
+ * takes note of what is written; an address of the block itself loses its rank. */
 static bool is_remote(bf_emu_warp *warp, uint64_t *address, unsigned width_bytes, bool is_write) {
   uint64_t offset;
   bf_emu_block *block = bf_emu_cluster_find(warp, *address, &offset);
@@ -183,11 +187,7 @@ static bf_emu_fault_kind reach_lane(bf_emu_warp *warp, const bf_emu_op *op, bf_p
   uint64_t limit;
   switch (space) {
   case BF_PTX_SPACE_SHARED:
-    if (address >> BF_EMU_RANK_SHIFT)
-      return reach_cluster(warp, op, address, width_bytes, pointer);
-    limit = warp->block->shared_bytes;
-    *pointer = warp->block->shared + address;
-    break;
+    return reach_cluster(warp, op, address, width_bytes, pointer);
   case BF_PTX_SPACE_LOCAL:
     limit = warp->local ? warp->worker->flight->stack_bytes : 0;
     *pointer = warp->local + lane * limit + address;
@@ -238,7 +238,7 @@ static void tell_far(bf_emu_warp *warp, const bf_emu_op *op, bf_op kind, unsigne
                                   : BF_OPERAND_FAR_ATOMIC] =
       (bf_operand){.rows = (uint32_t)__builtin_popcount(mask),
                    .columns = width_bytes,
-                   .bytes = 32 * bf_memory_far_sectors(side, mask, address)};
+                   .bytes = 32 * bf_memory_far_sectors(side, width_bytes, mask, address)};
   bf_emu_tell_operands(warp, op, operand);
 }
 
@@ -268,8 +268,7 @@ bool bf_emu_reach(bf_emu_warp *warp, const bf_emu_op *op, bf_ptx_space space, bf
       return false;
     }
     bool is_own =
-        own == BF_PTX_SPACE_SHARED && (inside[lane] >> BF_EMU_RANK_SHIFT == 0 ||
-                                       !is_remote(warp, &inside[lane], width_bytes, is_write));
+        own == BF_PTX_SPACE_SHARED && !is_remote(warp, &inside[lane], width_bytes, is_write);
     shared |= (uint32_t)is_own << lane;
     far |= (uint32_t)(own == BF_PTX_SPACE_SHARED && !is_own) << lane;
     global |= (uint32_t)(own == BF_PTX_SPACE_GLOBAL) << lane;

@@ -8,7 +8,7 @@
 #include "emu/cluster.h"
 #include "emu/late.h"
 #include "emu/near.h"
-#include "emu/phase.h"
+#include "emu/passed.h"
 #include "emu/race.h"
 #include "emu/warp.h"
 
@@ -347,6 +347,23 @@ static bool is_for_nobody(const bf_emu_warp *warp, const barrier_detail *detail,
          bf_emu_cluster_has_left(warp, address);
 }
 
+/* Who looks for races learns what has happened to the mbarrier at offset of owner; false: the
+ * launch has ended. */
+static bool note_change(bf_emu_warp *warp, const bf_emu_op *op, unsigned lane, bf_emu_block *owner,
+                        uint32_t offset, bool has_ended) {
+  const barrier_detail *detail = op->detail;
+  bool expects = detail->kind == EXPECT || BF_LANES(const uint32_t, detail->transactions)[lane];
+  if (expects && !bf_passed_expect(warp, op, lane, owner, offset))
+    return false;
+  if (detail->kind == INIT)
+    bf_passed_init(owner, offset);
+  else if (has_ended)
+    bf_passed_ended(owner, offset);
+  if (detail->kind == ARRIVE)
+    bf_passed_arrive(warp, lane);
+  return true;
+}
+
 /* Operations that change barriers, lane after lane. */
 static const bf_emu_op *run_change(bf_emu_warp *warp, const bf_emu_op *op) {
   const barrier_detail *detail = op->detail;
@@ -370,6 +387,10 @@ static const bf_emu_op *run_change(bf_emu_warp *warp, const bf_emu_op *op) {
     const char *wrong = change(warp, detail, lane, owner, &barrier);
     if (wrong)
       return bf_emu_fail(warp, op, BF_EMU_BAD_BARRIER, lane, "%s", wrong);
+    if (warp->worker->flight->races &&
+        !note_change(warp, op, lane, owner, (uint32_t)(pointer - owner->shared),
+                     barrier.parity != word >> 63))
+      return NULL;
     BF_LANES(uint64_t, detail->d)[lane] = word;
     word = bf_emu_phase_pack(&barrier);
     memcpy(pointer, &word, sizeof word);
@@ -417,6 +438,13 @@ static const bf_emu_op *run_test(bf_emu_warp *warp, const bf_emu_op *op) {
                          "the phase ended while %u bytes were on their way: no expect_tx has "
                          "announced them",
                          missed);
+    if (ends && warp->worker->flight->races && detail->by_parity) {
+      uint64_t word;
+      memcpy(&word, pointer, sizeof word);
+      bf_emu_phase phase = bf_emu_phase_unpack(word);
+      if (!bf_passed_wait(warp, op, lane, offset, &phase))
+        return NULL;
+    }
     over |= (uint32_t)ends << lane;
     if (!ends)
       warp->test_address = offset;

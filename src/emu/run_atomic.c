@@ -395,8 +395,9 @@ static const bf_emu_op *add_shared_32(bf_emu_warp *warp, const bf_emu_op *op) {
   const uint32_t *from = BF_LANES(uint32_t, what->address.place);
   uint64_t bytes = warp->block->shared_bytes;
   uint32_t last = (uint32_t)(bytes < 4 ? 0 : bytes - 4);
+  uint32_t behind = (uint32_t)what->address.offset - bf_near_base(warp, BF_PTX_SPACE_SHARED);
   for (unsigned lane = 0; lane < BF_EMU_LANES; lane++)
-    address[lane] = from[lane] + (uint32_t)what->address.offset;
+    address[lane] = from[lane] + behind;
   for (unsigned lane = 0; lane < BF_EMU_LANES; lane++)
     wrong |= mask >> lane & 1 ? (uint32_t)(address[lane] > last) | (address[lane] & 3) : 0;
   if (wrong || bytes < 4 || warp->block->is_checked)

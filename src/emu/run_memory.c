@@ -206,40 +206,60 @@ static const bf_emu_op *store_any(bf_emu_warp *warp, const bf_emu_op *op) {
   return move_all(warp, op, true);
 }
 
-/* How the lanes of a whole warp lie in global memory. */
+/* How lanes lie in global memory. CONSECUTIVE: one behind the other, and memory may be read where
+ * lanes that take no part would be. */
 typedef enum placing { ELSEWHERE, SCATTERED, CONSECUTIVE } placing;
 
 /* Looks at the addresses of all 32 lanes once: are they in the range used last, aligned, and one
- * behind the other? */
+ * behind the other? *rows has a bit for each eight lanes that are. */
 static inline placing place_global(const bf_emu_warp *warp, const bf_emu_op *op, unsigned size,
-                                   bool is_write, const uint64_t *from) {
+                                   bool is_write, const uint64_t *from, uint32_t *rows) {
   uint64_t first, last, outside = 0, low = 0, apart = 0;
   uint64_t by = (uint64_t)op->offset;
+  *rows = 0;
   if (bf_near_is_watched(warp) || !bf_near_range(warp, op, size, is_write, &first, &last))
     return ELSEWHERE;
-  for (unsigned lane = 0; lane < BF_EMU_LANES; lane++) {
-    uint64_t address = from[lane] + by;
-    outside |= BF_NEAR_WRONG(address - first, last);
-    low |= address;
-    apart |= from[lane] ^ (from[0] + (uint64_t)lane * size);
+  for (unsigned group = 0; group < BF_EMU_LANES; group += 8) {
+    uint64_t own = 0;
+    for (unsigned lane = group; lane < group + 8; lane++) {
+      uint64_t address = from[lane] + by;
+      outside |= BF_NEAR_WRONG(address - first, last);
+      low |= address;
+      own |= from[lane] ^ (from[group] + (uint64_t)(lane - group) * size);
+    }
+    *rows |= (uint32_t)(own == 0) << group / 8;
+    apart |= own | (from[group] ^ (from[0] + (uint64_t)group * size));
   }
   if (outside >> 63 || low & (size - 1))
     return ELSEWHERE;
   return apart ? SCATTERED : CONSECUTIVE;
 }
 
-/* The same for some lanes: whether they are all in the range used last, and aligned. */
-static inline bool are_near(const bf_emu_warp *warp, const bf_emu_op *op, unsigned size,
-                            bool is_write, uint32_t mask, const uint64_t *from) {
-  uint64_t first, last, outside = 0, low = 0, by = (uint64_t)op->offset;
+/* The same for some lanes; *rows has a bit for each eight that all take part and lie so. */
+static inline placing place_some(const bf_emu_warp *warp, const bf_emu_op *op, unsigned size,
+                                 bool is_write, uint32_t mask, const uint64_t *from,
+                                 uint32_t *rows) {
+  uint64_t first, last, outside = 0, low = 0, apart = 0, by = (uint64_t)op->offset;
+  unsigned lowest = BF_FIRST_LANE(mask);
+  uint64_t base = from[lowest] - (uint64_t)lowest * size, start = base + by;
+  *rows = 0;
   if (bf_near_is_watched(warp) || !bf_near_range(warp, op, size, is_write, &first, &last))
-    return false;
+    return ELSEWHERE;
   for (unsigned lane = 0; lane < BF_EMU_LANES; lane++) {
     uint64_t own = 0 - (uint64_t)(mask >> lane & 1), address = from[lane] + by;
     outside |= own & BF_NEAR_WRONG(address - first, last);
     low |= own & address;
+    apart |= own & (from[lane] ^ (base + (uint64_t)lane * size));
   }
-  return outside >> 63 == 0 && (low & (size - 1)) == 0;
+  if (outside >> 63 || low & (size - 1))
+    return ELSEWHERE;
+  if (apart)
+    return SCATTERED;
+  for (unsigned group = 0; group < BF_EMU_LANES; group += 8)
+    *rows |= (uint32_t)((mask >> group & 0xff) == 0xff) << group / 8;
+  uint64_t beyond =
+      BF_NEAR_WRONG(start - first, last) | BF_NEAR_WRONG(start + 31 * (uint64_t)size - first, last);
+  return beyond >> 63 ? SCATTERED : CONSECUTIVE;
 }
 
 /* Whether the lanes of mask, of which there is one, all have the same address. Mostly the first and
@@ -258,11 +278,11 @@ static inline bool are_same(uint32_t mask, const uint64_t *from) {
 enum { AHEAD_BYTES = 256 };
 
 /* One register per lane, by far the most frequent form: d is the register, of type reg, a the
- * address register, offset what is added. whole moves 32 consecutive values of a type between own,
- * the register, and memory; one moves that of a lane. */
-#define PLAIN_GLOBAL(name, type, reg, space, is_write, whole, one)                                 \
+ * address register, offset what is added. whole moves 32 consecutive values of a type between to,
+ * registers, and memory; eight those of eight lanes from group on, and one that of a lane. */
+#define PLAIN_GLOBAL(name, type, reg, space, is_write, whole, eight, one)                          \
   static const bf_emu_op *name(bf_emu_warp *warp, const bf_emu_op *op) {                           \
-    uint32_t mask = BF_MASK();                                                                     \
+    uint32_t mask = BF_MASK(), rows;                                                               \
     if (mask == 0)                                                                                 \
       return op + 1;                                                                               \
     const uint64_t *from = BF_LANES(const uint64_t, op->a);                                        \
@@ -282,22 +302,45 @@ enum { AHEAD_BYTES = 256 };
     }                                                                                              \
     placing how = ELSEWHERE;                                                                       \
     if (mask == UINT32_MAX)                                                                        \
-      how = place_global(warp, op, sizeof(type), is_write, from);                                  \
-    if (how == CONSECUTIVE) {                                                                      \
+      how = place_global(warp, op, sizeof(type), is_write, from, &rows);                           \
+    else if (mask & (mask - 1))                                                                    \
+      how = place_some(warp, op, sizeof(type), is_write, mask, from, &rows);                       \
+    if (how == CONSECUTIVE && mask == UINT32_MAX) {                                                \
       uint8_t *memory = (uint8_t *)(uintptr_t)(from[0] + by);                                      \
+      reg *to = own;                                                                               \
       __builtin_prefetch(memory + AHEAD_BYTES, is_write);                                          \
       __builtin_prefetch(memory + AHEAD_BYTES + 64, is_write);                                     \
       whole;                                                                                       \
       return op + 1;                                                                               \
     }                                                                                              \
-    if (how == SCATTERED) {                                                                        \
+    if (how == CONSECUTIVE && !is_write) {                                                         \
+      uint8_t *memory = (uint8_t *)(uintptr_t)(from[first] + by) - first * sizeof(type);           \
+      reg fresh[BF_EMU_LANES], *to = fresh;                                                        \
+      whole;                                                                                       \
+      BF_SET_LANES(mask, own, fresh[lane]);                                                        \
+      return op + 1;                                                                               \
+    }                                                                                              \
+    if (how != ELSEWHERE && rows) {                                                                \
+      for (unsigned group = 0; group < BF_EMU_LANES; group += 8)                                   \
+        if (rows >> group / 8 & 1) {                                                               \
+          uint8_t *memory = (uint8_t *)(uintptr_t)(from[group] + by);                              \
+          eight;                                                                                   \
+        } else {                                                                                   \
+          BF_EACH_LANE(mask &UINT32_C(0xff) << group, lane) {                                      \
+            uint8_t *memory = (uint8_t *)(uintptr_t)(from[lane] + by);                             \
+            one;                                                                                   \
+          }                                                                                        \
+        }                                                                                          \
+      return op + 1;                                                                               \
+    }                                                                                              \
+    if (how != ELSEWHERE && mask == UINT32_MAX) {                                                  \
       for (unsigned lane = 0; lane < BF_EMU_LANES; lane++) {                                       \
         uint8_t *memory = (uint8_t *)(uintptr_t)(from[lane] + by);                                 \
         one;                                                                                       \
       }                                                                                            \
       return op + 1;                                                                               \
     }                                                                                              \
-    if (mask & (mask - 1) && are_near(warp, op, sizeof(type), is_write, mask, from)) {             \
+    if (how != ELSEWHERE) {                                                                        \
       BF_EACH_LANE(mask, lane) {                                                                   \
         uint8_t *memory = (uint8_t *)(uintptr_t)(from[lane] + by);                                 \
         one;                                                                                       \
@@ -372,10 +415,13 @@ static inline bool are_on_stack(uint64_t stack_bytes, unsigned size, uint64_t by
       return op + 1;                                                                               \
     }                                                                                              \
     bf_emu_tell_shared(warp, op, kind, sizeof(type), mask, offset);                                \
+    unsigned first = BF_FIRST_LANE(mask);                                                          \
     for (unsigned lane = 0; lane < BF_EMU_LANES; lane++)                                           \
-      apart |= offset[lane] ^ (offset[0] + lane * (uint32_t)sizeof(type));                         \
+      apart |= (offset[lane] ^ (offset[first] + (lane - first) * (uint32_t)sizeof(type))) &        \
+               (0 - (mask >> lane & 1));                                                           \
     if (mask == UINT32_MAX && !apart) {                                                            \
       uint8_t *memory = warp->block->shared + offset[0];                                           \
+      type *to = own;                                                                              \
       whole;                                                                                       \
       return op + 1;                                                                               \
     }                                                                                              \
@@ -399,10 +445,25 @@ static inline bool are_on_stack(uint64_t stack_bytes, unsigned size, uint64_t by
       }                                                                                            \
       return op + 1;                                                                               \
     }                                                                                              \
-    BF_EACH_LANE(mask, lane) {                                                                     \
-      uint8_t *memory = shared + offset[lane];                                                     \
-      one;                                                                                         \
+    uint32_t base = offset[first] - first * (uint32_t)sizeof(type);                                \
+    if (!is_write && !apart &&                                                                     \
+        (uint64_t)base + sizeof(type) * BF_EMU_LANES <= warp->block->shared_bytes) {               \
+      uint8_t *memory = shared + base;                                                             \
+      type fresh[BF_EMU_LANES], *to = fresh;                                                       \
+      whole;                                                                                       \
+      BF_SET_LANES(mask, own, fresh[lane]);                                                        \
+      return op + 1;                                                                               \
     }                                                                                              \
+    for (unsigned group = 0; group < BF_EMU_LANES; group += 8)                                     \
+      if (!apart && (mask >> group & 0xff) == 0xff) {                                              \
+        uint8_t *memory = shared + offset[group];                                                  \
+        eight;                                                                                     \
+      } else {                                                                                     \
+        BF_EACH_LANE(mask &UINT32_C(0xff) << group, lane) {                                        \
+          uint8_t *memory = shared + offset[lane];                                                 \
+          one;                                                                                     \
+        }                                                                                          \
+      }                                                                                            \
     return op + 1;                                                                                 \
   }
 /* Local memory: the stacks of the lanes lie one behind the other; by is what is added. */
@@ -431,30 +492,38 @@ static inline bool are_on_stack(uint64_t stack_bytes, unsigned size, uint64_t by
     }                                                                                              \
     return op + 1;                                                                                 \
   }
-#define LOAD_ROW memcpy(own, memory, sizeof *own *BF_EMU_LANES)
+#define LOAD_ROW memcpy(to, memory, sizeof *to *BF_EMU_LANES)
 #define LOAD_ONE memcpy(&own[lane], memory, sizeof *own)
 #define LOAD_EIGHT memcpy(&own[group], memory, sizeof *own * 8)
 #define STORE_EIGHT memcpy(memory, &own[group], sizeof *own * 8)
-#define STORE_ROW memcpy(memory, own, sizeof *own *BF_EMU_LANES)
+#define STORE_ROW memcpy(memory, to, sizeof *to *BF_EMU_LANES)
 #define STORE_ONE memcpy(memory, &own[lane], sizeof *own)
 /* Bytes and halves are extended. */
 #define EXTEND_ROW(type, reg)                                                                      \
   type row[BF_EMU_LANES];                                                                          \
   memcpy(row, memory, sizeof row);                                                                 \
   for (unsigned lane = 0; lane < BF_EMU_LANES; lane++)                                             \
-  own[lane] = (reg)row[lane]
+  to[lane] = (reg)row[lane]
+#define EXTEND_EIGHT(type, reg)                                                                    \
+  type row[8];                                                                                     \
+  memcpy(row, memory, sizeof row);                                                                 \
+  for (unsigned i = 0; i < 8; i++)                                                                 \
+  own[group + i] = (reg)row[i]
 #define EXTEND_ONE(type, reg)                                                                      \
   type value;                                                                                      \
   memcpy(&value, memory, sizeof value);                                                            \
   own[lane] = (reg)value
 #define NARROW(name, space, type, reg)                                                             \
-  PLAIN_GLOBAL(name, type, reg, space, false, EXTEND_ROW(type, reg), EXTEND_ONE(type, reg))
+  PLAIN_GLOBAL(name, type, reg, space, false, EXTEND_ROW(type, reg), EXTEND_EIGHT(type, reg),      \
+               EXTEND_ONE(type, reg))
 /* Generic addresses that are global ones have functions of their own. */
 #define BOTH_SPACES(name, space)                                                                   \
-  PLAIN_GLOBAL(load_##name##_32, uint32_t, uint32_t, space, false, LOAD_ROW, LOAD_ONE)             \
-  PLAIN_GLOBAL(load_##name##_64, uint64_t, uint64_t, space, false, LOAD_ROW, LOAD_ONE)             \
-  PLAIN_GLOBAL(store_##name##_32, uint32_t, uint32_t, space, true, STORE_ROW, STORE_ONE)           \
-  PLAIN_GLOBAL(store_##name##_64, uint64_t, uint64_t, space, true, STORE_ROW, STORE_ONE)           \
+  PLAIN_GLOBAL(load_##name##_32, uint32_t, uint32_t, space, false, LOAD_ROW, LOAD_EIGHT, LOAD_ONE) \
+  PLAIN_GLOBAL(load_##name##_64, uint64_t, uint64_t, space, false, LOAD_ROW, LOAD_EIGHT, LOAD_ONE) \
+  PLAIN_GLOBAL(store_##name##_32, uint32_t, uint32_t, space, true, STORE_ROW, STORE_EIGHT,         \
+               STORE_ONE)                                                                          \
+  PLAIN_GLOBAL(store_##name##_64, uint64_t, uint64_t, space, true, STORE_ROW, STORE_EIGHT,         \
+               STORE_ONE)                                                                          \
   NARROW(load_##name##_u8_2, space, uint8_t, uint16_t)                                             \
   NARROW(load_##name##_s8_2, space, int8_t, uint16_t)                                              \
   NARROW(load_##name##_u16_2, space, uint16_t, uint16_t)                                           \
@@ -479,8 +548,14 @@ static const bf_emu_op *load_parameter(bf_emu_warp *warp, const bf_emu_op *op) {
   const transfer *what = op->detail;
   uint8_t *pointer[BF_EMU_LANES];
   uint8_t *from = warp->worker->flight->parameters + what->address.offset;
-  if (what->count == 1 && what->size == 8 && what->move[0] == load_u64_8) {
+  if (what->count == 1 && what->move[0] == load_u64_8) {
     uint64_t value, *to = BF_LANES(uint64_t, what->place[0]);
+    memcpy(&value, from, sizeof value);
+    BF_SET_LANES(mask, to, value);
+    return op + 1;
+  }
+  if (what->count == 1 && (what->move[0] == load_u32_4 || what->move[0] == load_s32_4)) {
+    uint32_t value, *to = BF_LANES(uint32_t, what->place[0]);
     memcpy(&value, from, sizeof value);
     BF_SET_LANES(mask, to, value);
     return op + 1;

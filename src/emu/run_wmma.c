@@ -116,7 +116,8 @@ static bool find_area(bf_emu_warp *warp, const bf_emu_op *op, const uint64_t *st
   uint64_t extent = (lines - 1) * found->pitch + in_line * size;
   if (((at | found->pitch) & (bytes - 1)) || extent >> 31)
     return false;
-  uint64_t offset = at - (space == BF_PTX_SPACE_NONE ? BF_EMU_SHARED_WINDOW : 0);
+  uint64_t offset =
+      at - (space == BF_PTX_SPACE_NONE ? BF_EMU_SHARED_WINDOW : 0) - bf_near_base(warp, space);
   found->is_shared = (space == BF_PTX_SPACE_SHARED || space == BF_PTX_SPACE_NONE) &&
                      extent <= warp->block->shared_bytes &&
                      offset <= warp->block->shared_bytes - extent && !warp->block->shadow;

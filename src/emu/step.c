@@ -170,7 +170,7 @@ bool bf_emu_stepper_join(bf_emu_stepper *stepper, uint64_t number, const unsigne
     if (!block)
       return false;
     block->cluster = cluster;
-    block->rank = rank;
+    bf_emu_block_rank(block, rank);
     cluster->block[rank] = block;
   }
   return true;

@@ -13,6 +13,8 @@
  * released. */
 #include "emu/warp.h"
 
+#include "emu/cluster.h"
+
 #include <stdlib.h>
 
 void bf_emu_account(bf_emu_warp *warp, const bf_emu_op *end) {
@@ -379,6 +381,7 @@ bf_emu_frame *bf_emu_frame_get(bf_emu_warp *warp, const bf_emu_code *code) {
   memcpy(registers, code->first_frame, code->frame_bytes);
   frame->registers = registers;
   frame->code = code;
+  bf_emu_frame_move(frame, warp->block->rank);
   frame->next = warp->frames;
   warp->frames = frame;
   return frame;

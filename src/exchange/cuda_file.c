@@ -1,6 +1,7 @@
 /* Sections and symbols of ELF files, and the CUDA runtime inside them. */
 #include "exchange/cuda_file.h"
 
+#include <stddef.h>
 #include <string.h>
 
 /* ---- ELF ---- */
@@ -109,6 +110,32 @@ static void note_dynamic(void *context, const Elf64_Sym *symbol, const char *nam
     note_version(seen, name);
 }
 
+/* Whether a section holds a text that every CUDA runtime has, from 11 to 13, and no program: the
+ * name of a file that it shares with other processes. */
+static bool has_runtime_text(const bf_elf *elf, const Elf64_Shdr *section) {
+  static const char name[] = "cudart.shm.%"; /* behind a slash, as it is not here */
+  const char *bytes = section->sh_type == SHT_PROGBITS
+                          ? bf_elf_part(elf, section->sh_offset, section->sh_size)
+                          : NULL;
+  const char *end = bytes ? bytes + section->sh_size : NULL;
+  for (const char *at = bytes; at && end - at > (ptrdiff_t)sizeof name;) {
+    const char *slash = memchr(at, '/', (size_t)(end - at) - sizeof name + 1);
+    if (slash && memcmp(slash + 1, name, sizeof name - 1) == 0)
+      return true;
+    at = slash ? slash + 1 : NULL;
+  }
+  return false;
+}
+
+/* Whether a file has the CUDA runtime inside, whatever its symbols say. */
+static bool holds_runtime_text(const bf_elf *elf) {
+  for (unsigned i = 0; elf->section && i < elf->header->e_shnum; i++)
+    if (strcmp(bf_elf_section_name(elf, i), ".rodata") == 0 &&
+        has_runtime_text(elf, &elf->section[i]))
+      return true;
+  return false;
+}
+
 /* Looks for the sections of nvcc. */
 static void read_sections(const bf_elf *elf, bf_cuda_file *file) {
   for (unsigned i = 0; elf->section && i < elf->header->e_shnum; i++) {
@@ -126,8 +153,9 @@ void bf_cuda_file_read(const bf_elf *elf, bf_cuda_file *file) {
     file->is_dynamic |= elf->segment[i].p_type == PT_DYNAMIC;
   bf_elf_symbols(elf, SHT_SYMTAB, note_own, &seen);
   bf_elf_symbols(elf, SHT_DYNSYM, note_dynamic, &seen);
-  file->has_symbols = seen.has_symbols;
   file->asks_for_runtime = seen.asks;
   if (seen.is_inside)
     file->runtime = seen.of_12 ? 12 : seen.before_13 ? 11 : 13;
+  file->hides_runtime = file->has_device_code && !seen.is_inside && !seen.asks &&
+                        !seen.has_symbols && holds_runtime_text(elf);
 }

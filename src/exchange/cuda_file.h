@@ -21,7 +21,7 @@ typedef struct bf_elf {
 typedef struct bf_cuda_file {
   bool has_device_code;  /* sections of nvcc */
   bool is_dynamic;       /* the dynamic loader starts it, or it is a library */
-  bool has_symbols;      /* names of functions that are not for other files: it is not stripped */
+  bool hides_runtime;    /* a runtime is inside, and the names of its functions are stripped */
   bool asks_for_runtime; /* it registers device code with a library */
   unsigned runtime; /* the CUDA version of the runtime inside, or that it is: 11, 12, 13; 0: none is
                        seen */

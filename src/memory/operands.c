@@ -6,7 +6,7 @@ uint64_t bf_memory_operand_wavefronts(const bf_machine *machine, uint64_t bytes)
   return (bytes + row_bytes - 1) / row_bytes;
 }
 
-enum { SECTOR_BYTES = 32 };
+enum { SECTOR_BYTES = 32, SECTOR_WORDS = SECTOR_BYTES / 4, REQUEST_BYTES = 64 };
 
 /* Lanes of mask that access the same address as lane, up to and with it. */
 static unsigned turn_of(uint32_t mask, const uint64_t *address, unsigned lane) {
@@ -28,10 +28,37 @@ static bool was_there(uint32_t mask, const uint64_t *address, unsigned lane, boo
   return false;
 }
 
-unsigned bf_memory_far_sectors(bf_side side, uint32_t mask, const uint64_t *address) {
+/* What a store sends of the sector that a lane writes to: one piece for each half of it, or one
+ * where the whole is written by lanes whose data lie in the same 64 bytes of what the warp stores.
+ */
+static unsigned pieces_of(uint32_t mask, const uint64_t *address, unsigned lane,
+                          unsigned width_bytes) {
+  unsigned words = width_bytes < 4 ? 1 : width_bytes / 4, lanes = REQUEST_BYTES / (4 * words);
+  unsigned group[SECTOR_WORDS] = {0}, halves[2] = {0, 0}; /* 0: nobody */
+  bool is_one = true;
+  for (uint32_t left = mask; left; left &= left - 1) {
+    unsigned other = (unsigned)__builtin_ctz(left);
+    if (address[other] / SECTOR_BYTES != address[lane] / SECTOR_BYTES)
+      continue;
+    unsigned first = (unsigned)(address[other] % SECTOR_BYTES / 4);
+    for (unsigned i = first; i < first + words && i < SECTOR_WORDS; i++)
+      group[i] = 1 + other / lanes;
+  }
+  for (unsigned i = 0; i < SECTOR_WORDS; i++) {
+    halves[i / (SECTOR_WORDS / 2)] |= group[i] != 0;
+    is_one &= group[i] && group[i] == group[0];
+  }
+  return is_one ? 1 : halves[0] + halves[1];
+}
+
+unsigned bf_memory_far_sectors(bf_side side, unsigned width_bytes, uint32_t mask,
+                               const uint64_t *address) {
   unsigned sectors = 0;
   bool is_atomic = side == BF_SIDE_ATOMIC;
-  for (uint32_t left = mask; left; left &= left - 1)
-    sectors += !was_there(mask, address, (unsigned)__builtin_ctz(left), is_atomic);
+  for (uint32_t left = mask; left; left &= left - 1) {
+    unsigned lane = (unsigned)__builtin_ctz(left);
+    if (!was_there(mask, address, lane, is_atomic))
+      sectors += side == BF_SIDE_STORE ? pieces_of(mask, address, lane, width_bytes) : 1;
+  }
   return is_atomic ? 2 * sectors : sectors;
 }

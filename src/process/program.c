@@ -120,7 +120,7 @@ static int check_static(const bf_process_program *program, bf_diagnostic *diagno
                    "%s is linked with -static, so that nothing can be put before its CUDA runtime: "
                    "rebuild it without -static",
                    program->path);
-  if (!cuda->runtime)
+  if (cuda->hides_runtime)
     return bf_fail(diagnostic, BF_UNSUPPORTED,
                    "%s holds the CUDA runtime itself (statically linked) and is stripped, so that "
                    "its calls cannot be found: do not strip it, or rebuild it with nvcc -cudart "

@@ -74,10 +74,19 @@ static bool is_kept(const extraction *e, const bf_ptx_item *item) {
   return item->kind != BF_PTX_ITEM_FUNCTION || is_reached(e, item->function->name);
 }
 
-/* Whether an item that is kept holds nothing beyond a launch. */
+/* Whether a variable is text that the compiler has put there, as formats of printf and what
+ * assert prints: nobody can name it, and nobody writes to it. */
+static bool is_literal(const bf_ptx_variable *variable) {
+  return variable->space == BF_PTX_SPACE_GLOBAL && variable->linkage == BF_PTX_PRIVATE &&
+         variable->initialiser &&
+         (strncmp(variable->name, "$str", 4) == 0 ||
+          strncmp(variable->name, "__unnamed_", 10) == 0);
+}
+
+/* Whether an item that is kept holds nothing beyond a launch but what never changes. */
 static bool is_passing(const bf_ptx_item *item) {
   if (item->kind == BF_PTX_ITEM_VARIABLE)
-    return item->variable->space == BF_PTX_SPACE_SHARED;
+    return item->variable->space == BF_PTX_SPACE_SHARED || is_literal(item->variable);
   return item->kind != BF_PTX_ITEM_ALIAS;
 }
 

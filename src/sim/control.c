@@ -1,7 +1,8 @@
-/* What ptxas makes of branches. Short branches forward become guards of what they skip, and small
- * loops that count become four rounds of themselves with one branch: of the branch, of the
- * comparison and of the additions of constants, three of four vanish. The rules are those that the
- * machine code of reproduce/h200/h200_train.cu shows. */
+/* What ptxas makes of branches. Short branches forward become guards of what they skip, two
+ * branches that ask the same skip as one, and small loops that count become four rounds of
+ * themselves with one branch: of the branch, of the comparison and of the additions of constants,
+ * three of four vanish. The rules are those that the machine code of reproduce/h200/h200_train.cu
+ * shows. */
 #include "sim/program.h"
 
 #include <stdlib.h>
@@ -12,6 +13,7 @@ typedef struct listing {
   uint32_t count;
   bf_sim_control *control; /* by number */
   bool *is_target;         /* by number: a branch leads there */
+  bool *is_next;           /* by number: a branch that asks what the one before it has asked */
 } listing;
 
 static const bf_ptx_instruction *at(const listing *own, uint32_t index) {
@@ -143,8 +145,33 @@ static void mark_guard(listing *own, uint32_t branch, uint32_t target, uint64_t 
     if (own->is_target[i] || !can_be_guarded(at(own, i)))
       return;
   own->control[branch].is_guard = true;
+  own->control[branch].guarded = (uint8_t)(target - branch - 1);
   for (uint32_t i = branch + 1; i < target; i++)
     own->control[i].guard = guard;
+}
+
+/* ---- Branches that ask the same ---- */
+
+/* Whether the branches at two places ask the same predicate, which nothing between them writes. */
+static bool asks_same(const listing *own, uint32_t branch, uint32_t other) {
+  const bf_ptx_instruction *a = at(own, branch), *b = at(own, other);
+  if (!a->guard || !b->guard || b->opcode != BF_PTX_OP_BRA || !is_register(a->guard, b->guard) ||
+      a->guard->negated != b->guard->negated)
+    return false;
+  for (uint32_t i = branch + 1; i < other; i++)
+    if (at(own, i)->operands && is_register(&at(own, i)->operand[0], a->guard))
+      return false;
+  return true;
+}
+
+/* Where a branch leads forward to one that asks the same, as rounds of a loop do that skip
+ * something by a condition from outside, what both skip becomes one block of code: of such a row
+ * the first two, and the others stay by themselves. */
+static void mark_same(listing *own, uint32_t branch, uint32_t target) {
+  if (!asks_same(own, branch, target))
+    return;
+  own->is_next[target] = true;
+  own->control[target].is_guard |= !own->is_next[branch];
 }
 
 int bf_sim_control_find(const bf_sim_gpu *gpu, const bf_emu_kernel *kernel, bf_arena *arena,
@@ -152,7 +179,8 @@ int bf_sim_control_find(const bf_sim_gpu *gpu, const bf_emu_kernel *kernel, bf_a
   listing own = {.kernel = kernel, .count = bf_emu_kernel_instructions(kernel)};
   own.control = bf_arena_alloc(arena, (own.count + 1) * sizeof *own.control);
   own.is_target = bf_arena_alloc(arena, own.count + 1);
-  if (!own.control || !own.is_target)
+  own.is_next = bf_arena_alloc(arena, own.count + 1);
+  if (!own.control || !own.is_target || !own.is_next)
     return BF_NO_MEMORY;
   for (uint32_t i = 0; i < own.count; i++) {
     uint32_t target = target_of(&own, i);
@@ -163,8 +191,11 @@ int bf_sim_control_find(const bf_sim_gpu *gpu, const bf_emu_kernel *kernel, bf_a
     uint32_t target = target_of(&own, i);
     if (target <= i)
       mark_loop(&own, target, i, gpu);
-    else if (target < own.count)
+    else if (target < own.count) {
       mark_guard(&own, i, target, gpu->guard_instructions);
+      if (gpu->guard_instructions && (own.is_next[i] || !own.control[i].is_guard))
+        mark_same(&own, i, target);
+    }
   }
   *control = own.control;
   return BF_OK;

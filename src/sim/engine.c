@@ -67,11 +67,11 @@ typedef struct engine {
   uint64_t last_end;    /* cycle at which the last block so far has ended */
   uint64_t last_answer; /* cycle at which the last access to global memory so far is done */
   ended *ended;
-  double *start;     /* by multiprocessor: cycle from which on a further block can start */
-  double grid_start; /* the same for the chip, for blocks that take the places of others */
-  unsigned *paused;  /* heap of multiprocessors */
-  unsigned cluster;  /* blocks of a cluster; 0: blocks by themselves */
-  unsigned *room;    /* clusters: blocks that each multiprocessor can still take */
+  double *start;    /* by multiprocessor: cycle from which on a further block can start */
+  double noticed;   /* cycle from which on the chip notices the end of a further block */
+  unsigned *paused; /* heap of multiprocessors */
+  unsigned cluster; /* blocks of a cluster; 0: blocks by themselves */
+  unsigned *room;   /* clusters: blocks that each multiprocessor can still take */
   bool is_over, failed, was_interrupted, timed_out, is_excerpt;
   /* Threads. */
   unsigned shares;
@@ -147,18 +147,22 @@ static void give_first_blocks(engine *own, unsigned blocks_per_sm) {
       give_block(own, i, first);
 }
 
-/* Lets a block begin in the place of one that has ended. */
-static void give_next_block(engine *own, const ended *before) {
-  const bf_sim_gpu *gpu = own->settings->gpu;
-  double earliest = (double)(before->cycle + gpu->block_launch_cycles);
+/* Lets a block begin in the place of one that has ended; the chip has noticed that at `noticed`. */
+static void give_next_block(engine *own, const ended *before, double noticed) {
+  double earliest = noticed + (double)own->settings->gpu->block_launch_cycles;
   if (own->cluster) {
     own->room[before->sm]++;
     give_cluster(own, earliest);
     return;
   }
-  earliest = earliest > own->grid_start ? earliest : own->grid_start;
-  own->grid_start = earliest + gpu->block_grid_cycles;
   give_block(own, before->sm, earliest);
+}
+
+/* The cycle at which the chip notices the end of a block: one behind the other. */
+static double notice(engine *own, const ended *block) {
+  double at = fmax((double)block->cycle, own->noticed);
+  own->noticed = at + own->settings->gpu->block_grid_cycles;
+  return at;
 }
 
 static int by_cycle(const void *a, const void *b) {
@@ -198,10 +202,11 @@ static void replace_blocks(engine *own) {
     note_ends(own, count);
   own->blocks_done += count;
   for (unsigned i = 0; i < count; i++) {
-    if (own->ended[i].cycle > own->last_end)
-      own->last_end = own->ended[i].cycle;
+    double noticed = notice(own, &own->ended[i]);
+    if (noticed > (double)own->last_end)
+      own->last_end = (uint64_t)noticed;
     if (own->next_block < own->blocks)
-      give_next_block(own, &own->ended[i]);
+      give_next_block(own, &own->ended[i], noticed);
   }
 }
 

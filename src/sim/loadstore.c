@@ -29,7 +29,7 @@ static uint64_t take_memory(bf_sim_sm *sm, board *own, uint64_t earliest, uint64
   uint64_t free_at = own->memory_free > now ? own->memory_free : now;
   uint64_t start = free_at > earliest ? free_at : earliest;
   own->memory_free = free_at + duration;
-  if (start > now && own->queue_count < sm->gpu->shared_queue) {
+  if (free_at > now && own->queue_count < sm->gpu->shared_queue) {
     own->queue[own->queue_count++] = start;
     if (start < own->queue_first)
       own->queue_first = start;
@@ -100,9 +100,9 @@ static shared_cost cost_of_shared(const bf_sim_gpu *gpu, const bf_sim_touched *t
   return cost;
 }
 
-/* Times a shared access that was executed: when its result is there; *busy is when the warp can go
- * on. */
-static uint64_t time_shared(bf_sim_sm *sm, bf_sim_warp *warp, uint64_t *busy) {
+/* Times a shared access that was executed and has its address at cycle `from`: when its result is
+ * there; *busy is when the warp can go on. */
+static uint64_t time_shared(bf_sim_sm *sm, bf_sim_warp *warp, uint64_t from, uint64_t *busy) {
   board *own = sm->core_data;
   const bf_count *count = &sm->touched.shared;
   shared_cost cost = cost_of_shared(sm->gpu, &sm->touched, sm->now, sm->settings->hash != NULL);
@@ -110,9 +110,10 @@ static uint64_t time_shared(bf_sim_sm *sm, bf_sim_warp *warp, uint64_t *busy) {
   uint64_t now = sm->now * TICKS;
   if (own->operands_until > now) /* the others share what products leave */
     cost.memory /= fmax(1 - (double)own->operand_share, 0.125);
-  uint64_t earliest = its->way_free > now ? its->way_free : now;
+  uint64_t way = its->way_free > now ? its->way_free : now;
+  uint64_t earliest = way > from * TICKS ? way : from * TICKS;
   uint64_t start = take_memory(sm, own, earliest, ticks(cost.memory), count->conflicts > 0);
-  its->way_free = earliest + ticks(cost.scheduler);
+  its->way_free = way + ticks(cost.scheduler);
   its->way_has_conflicts = count->conflicts > 0;
   if (warp->next->site != UINT32_MAX)
     sm->count.site[warp->next->site].waited_cycles += (start - now) / TICKS;
@@ -122,24 +123,23 @@ static uint64_t time_shared(bf_sim_sm *sm, bf_sim_warp *warp, uint64_t *busy) {
   return ready;
 }
 
-/* Times an instruction on memory that was executed; *busy is when the warp can go on. Returns when
- * its results are there, or what stands for a load in flight. */
-uint64_t bf_sim_time_memory(bf_sim_sm *sm, bf_sim_warp *warp, const bf_sim_op *op, uint64_t *busy) {
+uint64_t bf_sim_time_memory(bf_sim_sm *sm, bf_sim_warp *warp, const bf_sim_op *op, uint64_t from,
+                            uint64_t *busy) {
   board *own = sm->core_data;
   const bf_sim_touched *touched = &sm->touched;
   bool is_remote = op->may_be_remote && !touched->lines && !touched->shared_accesses;
-  uint64_t ready = sm->now + (is_remote       ? sm->gpu->remote_cycles
-                              : op->is_memory ? sm->gpu->l1_cycles
-                                              : sm->gpu->shared_cycles);
+  uint64_t ready = from + (is_remote       ? sm->gpu->remote_cycles
+                           : op->is_memory ? sm->gpu->l1_cycles
+                                           : sm->gpu->shared_cycles);
   if (touched->lines) {
-    uint64_t start = take_memory(sm, own, sm->now * TICKS,
+    uint64_t start = take_memory(sm, own, from * TICKS,
                                  ticks(sm->gpu->global_line_cycles * touched->lines), false) /
                      TICKS;
     const bf_sim_load *load = bf_sim_send(sm, warp, op, start);
     ready = load ? LOADING_FROM + (uint64_t)(load - sm->load) : start + sm->gpu->l1_cycles;
   }
   if (touched->shared_accesses) {
-    uint64_t shared = time_shared(sm, warp, busy);
+    uint64_t shared = time_shared(sm, warp, from, busy);
     own->warp[warp->slot].shared_at = shared;
     if (!touched->lines)
       ready = shared;

@@ -102,6 +102,14 @@ static int set_registers(const bf_emu_instruction *found, const bf_sim_control *
   return BF_OK;
 }
 
+/* Counts the issue slots of what guards skip. */
+static void count_guarded(const bf_sim_control *control, bf_sim_program *program) {
+  for (uint32_t i = 0; i < program->instructions; i++)
+    for (uint32_t k = i + 1; k <= i + control[i].guarded; k++)
+      if (program->op[k].unit != BF_SIM_UNIT_NONE)
+        program->op[i].guarded = (uint8_t)(program->op[i].guarded + program->op[k].slots);
+}
+
 /* Marks instructions of which no other reads a result: ptxas makes reductions of such atomics. */
 static int find_unread(bf_sim_program *program) {
   bool *is_read = calloc(program->registers + 1, sizeof *is_read);
@@ -140,8 +148,10 @@ int bf_sim_program_create(const bf_sim_gpu *gpu, const bf_emu_kernel *kernel,
     error = set_registers(&found, &control[i], own, &made->arena, &made->op[i]);
   }
   free(own);
-  if (!error)
+  if (!error) {
+    count_guarded(control, made);
     error = find_unread(made);
+  }
   if (!error)
     error = bf_sim_find_uniform(gpu, kernel, made);
   if (!error && gpu->aliases)

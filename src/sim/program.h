@@ -29,6 +29,7 @@ typedef struct bf_sim_control {
   bool vanishes;               /* in three of four rounds of a loop */
   bool is_guard;               /* a branch that guards what it skips */
   const bf_ptx_operand *guard; /* what such a branch asks, or NULL */
+  uint8_t guarded;             /* instructions that such a branch guards */
 } bf_sim_control;
 
 /* Filled from the arena, by number of the instruction; 0 or BF_NO_MEMORY. */
@@ -65,6 +66,7 @@ typedef struct bf_sim_op {
   bool is_unread;       /* nothing reads its results */
   bool is_gathered;     /* an atomic that one lane makes for all */
   bool holds_warp;      /* a sequence with a branch: nothing of the warp passes it */
+  bool is_division;     /* a sequence that others of the warp pass */
   bool is_either;       /* an addition that the unit of integers or of multiplication makes */
   bool is_past_l1;      /* a load that goes past the first-level cache */
   bool is_absorbed;     /* a shared access that ptxas has merged into another one */
@@ -72,6 +74,7 @@ typedef struct bf_sim_op {
   bool is_behind_store; /* a load that must not pass a store before it */
   bool is_fence;        /* waits until all accesses of its warp have happened */
   bool is_guard;        /* a branch that ptxas makes a guard of what it skips */
+  uint8_t guarded;      /* issue slots of what it skips, which are taken nevertheless */
   uint16_t sources, results;
   const uint32_t *source; /* registers read, then (from source + sources on) registers written */
   uint32_t site;          /* UINT32_MAX: none */

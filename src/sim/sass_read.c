@@ -89,6 +89,17 @@ static int set_kernel(reader *own) {
   return *own->trace->kernel ? BF_OK : FAIL_AT(name, "expected the name of the kernel");
 }
 
+/* The version of the tracer: before the third, every line begins with its block and warp. */
+static int check_version(reader *own) {
+  const char *at = own->line.at;
+  uint64_t version;
+  if (!bf_parse_number(&at, &version))
+    return FAIL_AT(own->line.at, "expected the version of the tracer");
+  return version >= 3
+             ? BF_OK
+             : FAIL_AT(own->line.at, "traces of version 3 of the tracer and later are read");
+}
+
 /* A line of the head: "-name = value". Those that say nothing of time are passed over. */
 static int read_head(reader *own) {
   bf_sim_sass *trace = own->trace;
@@ -110,6 +121,8 @@ static int read_head(reader *own) {
     return bf_sass_number(&own->line, true, "the address of shared memory", &trace->shared_base);
   if (begins(own, "-local mem base_addr = "))
     return bf_sass_number(&own->line, true, "the address of local memory", &trace->local_base);
+  if (begins(own, "-accelsim tracer version = "))
+    return check_version(own);
   if (begins(own, "-enable lineinfo = 1"))
     trace->has_source_lines = true;
   return BF_OK;

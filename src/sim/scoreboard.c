@@ -115,11 +115,20 @@ static bool ends_block(const bf_sim_op *op) {
          op->reads_clock || op->is_fence;
 }
 
+/* Whether an instruction gets data of memory, whichever kind. */
+static bool is_load(const bf_sim_op *op) {
+  return op->unit == BF_SIM_UNIT_MEMORY && op->results > 0;
+}
+
 /* Whether those behind an instruction that must wait may pass it: arithmetic and stores, but not
- * loads, whose data would come later, nor what ends the block of code. */
-static bool may_be_passed(const bf_sim_sm *sm, scored *score, const bf_sim_op *op) {
-  bool loads = op->unit == BF_SIM_UNIT_MEMORY && op->results > 0;
-  if (sm->gpu->lookahead == 0 || loads || ends_block(op) || score->owed_count == OWED)
+ * what ends the block of code, nor loads, whose data would come later; but where addresses come
+ * from divisions, ptxas interleaves those of several loads. loading: a load that it waits for; 0:
+ * none. */
+static bool may_be_passed(const bf_sim_sm *sm, scored *score, const bf_sim_op *op,
+                          uint64_t loading) {
+  bool is_bound = is_load(op) && (loading || op->is_behind_store || op->is_ordered ||
+                                  !op->is_memory || score->divided_at <= sm->now);
+  if (sm->gpu->lookahead == 0 || is_bound || ends_block(op) || score->owed_count == OWED)
     return false;
   forget_late(score, sm->now);
   return score->late_count < sm->gpu->lookahead &&
@@ -211,6 +220,7 @@ static void settle(bf_sim_sm *sm, bf_sim_warp *warp, uint64_t earliest) {
     set_state(sm, warp, WAITING);
     return;
   }
+  earliest = earliest > score->guarded_at ? earliest : score->guarded_at;
   uint64_t loading, ready = registers_ready(score, warp->next, earliest, &loading);
   set_kind(own, score, warp->slot, warp->next);
   score->is_passed = false;
@@ -221,7 +231,7 @@ static void settle(bf_sim_sm *sm, bf_sim_warp *warp, uint64_t earliest) {
   if (ends_block(warp->next)) { /* what was passed must have happened */
     ready = ready > score->late_until ? ready : score->late_until;
     loading = score->owed_count ? LOADING_OWED : loading;
-  } else if ((loading || ready > earliest) && may_be_passed(sm, score, warp->next)) {
+  } else if ((loading || ready > earliest) && may_be_passed(sm, score, warp->next, loading)) {
     score->is_passed = true;
     loading = 0;
     ready = earliest;
@@ -268,6 +278,17 @@ static bool is_free(const scored *score, const bf_sim_op *op) {
   return is_absent && !op->is_ordered && !op->may_free_others;
 }
 
+/* A guard keeps instructions from all lanes of a warp: they take their turns nevertheless. */
+static void issue_guarded(bf_sim_sm *sm, scored *score, const bf_sim_op *op) {
+  issuer *its = &((board *)sm->core_data)->scheduler[score->scheduler];
+  uint64_t cycles = sm->gpu->issue_cycles * op->guarded;
+  uint64_t turn = its->turn > sm->now ? its->turn : sm->now;
+  its->turn = turn + cycles;
+  sm->count.turns += cycles;
+  sm->count.issued += op->guarded;
+  score->guarded_at = its->turn;
+}
+
 /* Executes what the hardware does not have as instructions: their results are there when their
  * sources are. An absorbed shared access has its data when the access that leads it has. */
 static void run_free(bf_sim_sm *sm, bf_sim_warp *warp) {
@@ -288,6 +309,8 @@ static void run_free(bf_sim_sm *sm, bf_sim_warp *warp) {
     set_results(score, op, ready);
     score->round = (uint8_t)(score->round + (op->unit == BF_SIM_UNIT_BRANCH));
     bf_sim_look(sm, warp);
+    if (op->guarded && warp->emu && warp->next != op + 1)
+      issue_guarded(sm, score, op);
   }
 }
 
@@ -458,7 +481,7 @@ static uint64_t pass(const bf_sim_sm *sm, scored *score, const bf_sim_op *op, ui
   }
   if (loading)
     return loading;
-  return operands > sm->now ? ready + (operands - sm->now) : ready;
+  return operands > sm->now && !is_load(op) ? ready + (operands - sm->now) : ready;
 }
 
 static bf_sim_activity activity_of(const bf_sim_op *op) {
@@ -523,9 +546,12 @@ static bool issue(bf_sim_sm *sm, unsigned scheduler, bf_sim_warp *warp) {
   uint64_t busy = sm->now + sm->gpu->issue_cycles * op->slots;
   uint64_t ready = sm->now + own->unit_cycles[op->unit] + op->more_cycles +
                    (op->slots - 1) * sm->gpu->issue_cycles;
+  uint64_t loading, from = sm->now; /* when a load that is passed has its address */
+  if (score->is_passed && is_load(op))
+    from = registers_ready(score, op, sm->now, &loading);
   bf_sim_execute(sm, warp);
   if (op->unit == BF_SIM_UNIT_MEMORY)
-    ready = bf_sim_time_memory(sm, warp, op, &busy);
+    ready = bf_sim_time_memory(sm, warp, op, from, &busy);
   else if (own->unit_ticks[unit]) {
     uint64_t free_at;
     unsigned set = free_set(sm, own, scheduler, unit, &free_at);
@@ -549,6 +575,8 @@ static bool issue(bf_sim_sm *sm, unsigned scheduler, bf_sim_warp *warp) {
   if (score->is_passed)
     ready = pass(sm, score, op, ready);
   set_results(score, op, ready);
+  if (op->is_division)
+    score->divided_at = ready;
   sm->count.issued++;
   sm->count.activity[activity_of(op)] += op->slots;
   end_turn(sm, &own->scheduler[scheduler], warp->slot, op);
@@ -798,6 +826,7 @@ static void admit(bf_sim_sm *sm, bf_sim_warp *warp) {
   scored *score = &own->warp[warp->slot];
   memset(score->ready, 0, sm->program->registers * sizeof *score->ready);
   score->shared_at = score->late_until = score->stored_at = score->store_loading = 0;
+  score->divided_at = score->guarded_at = 0;
   score->late_count = score->owed_count = score->round = 0;
   score->guarded = 0;
   score->meetings = 0;

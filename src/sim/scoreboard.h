@@ -43,6 +43,9 @@ typedef struct scored {
   uint64_t late_until; /* when the operands of all instructions that were passed are there */
   uint64_t stored_at;  /* the same of stores among them, and the load that one waits for, or 0 */
   uint64_t store_loading;
+  uint64_t guarded_at; /* when it has issued what a guard keeps from all its lanes */
+  uint64_t
+      divided_at; /* when the result of its last division is there, of one that can be passed */
   uint8_t state, scheduler, kind;
   bool is_passed;  /* its next instruction issues without its operands */
   uint8_t round;   /* of a loop that is unrolled */
@@ -93,8 +96,10 @@ static inline uint64_t ticks(double cycles) { return (uint64_t)llround(cycles * 
 
 /* Forgets queued accesses that have started. */
 void bf_sim_drain_queue(bf_sim_sm *sm, board *own);
-/* Times an instruction on memory that was executed; *busy is when the warp can go on. Returns when
- * its results are there, or what stands for a load in flight. */
-uint64_t bf_sim_time_memory(bf_sim_sm *sm, bf_sim_warp *warp, const bf_sim_op *op, uint64_t *busy);
+/* Times an instruction on memory that was executed and has its address at cycle `from`; *busy is
+ * when the warp can go on. Returns when its results are there, or what stands for a load in flight.
+ */
+uint64_t bf_sim_time_memory(bf_sim_sm *sm, bf_sim_warp *warp, const bf_sim_op *op, uint64_t from,
+                            uint64_t *busy);
 
 #endif

@@ -43,6 +43,7 @@ static void set_sequence(const bf_sim_gpu *gpu, bf_ptx_type type, bf_sim_op *op)
   op->slots = (uint8_t)(instructions * times < UINT8_MAX ? instructions * times : UINT8_MAX);
   op->more_cycles = (uint16_t)(cycles * times);
   op->holds_warp = gpu->division_holds && !is_integer;
+  op->is_division = !op->holds_warp;
 }
 
 /* Division, and roots that must be rounded correctly, are sequences of instructions. */

@@ -6,6 +6,7 @@
  * predicted to be worth it for every shape. What must be worth it for every shape must be so for
  * the first one: kernels with many shapes are glanced at in that one alone, and left alone where
  * nothing that is proposed from its accesses is worth it. */
+#include "analyze/given.h"
 #include "analyze/likely.h"
 #include "tune/forecast.h"
 
@@ -30,11 +31,15 @@ static bool find_shapes(const bf_ptx_function *kernel, const bf_predict_launch *
 
 /* ---- Kernels ---- */
 
+/* Values of parameters that are assumed and show conflicts: no more are looked for. */
+enum { MOST_ASSUMED = 5 };
+
 /* A kernel that may get a hash. */
 typedef struct subject {
   bf_plan *plan;
   bf_work_version original;
-  bf_forecast forecast[BF_MOST_LIKELY]; /* of the shapes that it can have */
+  /* Of the shapes that it can have, and of values that parameters may have: */
+  bf_forecast forecast[BF_MOST_LIKELY + MOST_ASSUMED];
   unsigned forecasts;
   bool is_doubtful; /* addresses depend on what the analysis does not know, in some shape */
   bool is_compared; /* with its candidate of the last run: */
@@ -87,6 +92,7 @@ static int look_at(choosing *c, subject *s, const bf_likely *list, bool *goes_on
     bf_forecast *f = &s->forecast[s->forecasts];
     BF_TRY(bf_forecast_make(c->plans->module, bf_plan_examined(c->plans, s->plan), &s->original,
                             c->options, list->block[i], &c->counters, f, diagnostic));
+    s->plan->needs_values |= f->analysis && bf_analyze_needs_values(f->analysis);
     if (f->reason[0]) {
       s->is_doubtful |= f->is_beyond;
       if (!reason[0])
@@ -117,6 +123,55 @@ static int look_at(choosing *c, subject *s, const bf_likely *list, bool *goes_on
   return BF_OK;
 }
 
+/* ---- Values of parameters ---- */
+
+/* What parameters are taken to be where launches tell: sizes, and logarithms of such. */
+static const uint32_t numbers[] = {1024, 512, 256, 32, 16, 11, 10, 8};
+enum { MOST_ASSUMED_SHAPES = 4 };
+
+/* Adds a forecast on assumptions, where it shows conflicts. */
+static int assume_one(choosing *c, subject *s, const bf_analyze_given *given,
+                      const uint32_t block[3], bf_diagnostic *diagnostic) {
+  bf_predict_launch launch = {
+      .parameter = given->bytes, .is_known = given->is_known, .parameter_bytes = given->size};
+  bf_predict_options options = *c->options;
+  bf_forecast *f = &s->forecast[s->forecasts];
+  options.launch = &launch;
+  BF_TRY(bf_forecast_make(c->plans->module, bf_plan_examined(c->plans, s->plan), &s->original,
+                          &options, block, &c->counters, f, diagnostic));
+  const bf_work *work = &f->before[BF_FORECAST_TRIPS - 1];
+  if (f->reason[0] || work->conflicts <= least_conflicts * work->wavefronts)
+    bf_forecast_free(f);
+  else
+    s->forecasts++;
+  return BF_OK;
+}
+
+/* Adds forecasts of a kernel whose accesses depend on parameters, for values that these may have:
+ * launches tell which they have. */
+static int assume(choosing *c, subject *s, const bf_likely *list, bool *goes_on,
+                  bf_diagnostic *diagnostic) {
+  const bf_ptx_function *kernel = s->original.function;
+  bf_analyze_given given = {0};
+  unsigned most = s->forecasts + MOST_ASSUMED, before = s->forecasts;
+  if (!c->options->decides_by_launch || !s->plan->needs_values)
+    return BF_OK;
+  int error = bf_analyze_find_deciding(kernel, &given, diagnostic);
+  for (size_t n = 0; n < sizeof numbers / sizeof *numbers && !error; n++) {
+    bf_analyze_assume_number(kernel, numbers[n], &given);
+    unsigned with = s->forecasts + 1 < most ? s->forecasts + 1 : most; /* one of each */
+    for (unsigned i = 0; i < list->count && i < MOST_ASSUMED_SHAPES && !error; i++)
+      if (s->forecasts < with)
+        error = assume_one(c, s, &given, list->block[i], diagnostic);
+  }
+  bf_analyze_given_free(&given);
+  if (s->forecasts > before) {
+    *goes_on = true;
+    s->plan->reason[0] = 0;
+  }
+  return error;
+}
+
 /* The same for the shapes that are usual, else for others. */
 static int look(choosing *c, subject *s, bool *goes_on, bf_diagnostic *diagnostic) {
   bf_likely list;
@@ -124,6 +179,7 @@ static int look(choosing *c, subject *s, bool *goes_on, bf_diagnostic *diagnosti
   if (is_open && c->options->decides_by_launch && bf_likely_is_tiled(s->original.function))
     bf_likely_add(&list, small_tile);
   BF_TRY(look_at(c, s, &list, goes_on, diagnostic));
+  BF_TRY(assume(c, s, &list, goes_on, diagnostic));
   if (s->forecasts || !is_open)
     return BF_OK;
   bf_likely_find_others(s->original.function, &list);

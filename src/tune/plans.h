@@ -23,7 +23,8 @@ typedef struct bf_plan {
   unsigned taken;          /* the candidate that it has; BF_PLAN_CANDIDATES or more: none */
   bool was_tried[BF_PLAN_CANDIDATES];
   bf_comparison tried[BF_PLAN_CANDIDATES];
-  char reason[200]; /* why none was chosen, or empty */
+  char reason[200];  /* why none was chosen, or empty */
+  bool needs_values; /* more would be known of it with values of its parameters */
   bool has_comparison;
   bf_comparison comparison; /* with the hash that it has, or of the best that was not taken */
 } bf_plan;

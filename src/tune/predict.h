@@ -60,8 +60,11 @@ typedef struct bf_predict_options {
   const bf_predict_launch *launch; /* NULL: nothing is known */
   /* Whoever launches the rewritten kernels asks bf_predict at each launch, and can take the
    * original: where the block is not known, a hash is chosen that wins in blocks of some shape, not
-   * of all. */
+   * of all, and where addresses depend on parameters, for some values of these. */
   bool decides_by_launch;
+  /* With decides_by_launch: launches tell the values of parameters. Where addresses depend on
+   * these, a hash is chosen that wins for some values. */
+  bool launches_tell_values;
   /* With decides_by_launch: both versions are measured before one is taken for good, so that a hash
    * is chosen that may win, not only one that is predicted to, and where addresses are not known
    * one of which nothing can be predicted. */

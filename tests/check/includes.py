@@ -44,7 +44,7 @@ RULES = {
     "runtime": core + ["ptx", "rewrite", "emu", "sim", "tune", "exchange"],
     "lead": ["base", "exchange", "runtime"],
     "stand_ins": [],
-    "inject": ["base", "gf2", "hash", "ptx", "memory", "rewrite", "exchange", "tune"],
+    "inject": ["base", "gf2", "hash", "ptx", "memory", "analyze", "rewrite", "exchange", "tune"],
     "gpu": [ALL, "kernels"],
     "cli": [ALL, "kernels", "reproduce", "inject", "gpu"],
     "web": [ALL, "kernels", "cli"],

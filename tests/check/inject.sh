@@ -623,6 +623,49 @@ app BANKFOLD_HASH=cute:3,4,3 KERNEL=rotate STUB_SAVE="$work/saved" dlsym data "$
 called 'cuLibraryLoadData' 0
 called '^cuLaunchKernel: rotate__bankfold_1, 1024 bytes' 1
 [ "$(grep -c '\.entry' "$work/saved")" = 6 ] || complain 'the driver does not get both versions of all kernels'
+# Values of parameters decide, however they are passed: with a stride of 32 words all lanes meet in a bank, with 11 none do.
+for _ in 1 2; do # the second time from the cache
+  app BANKFOLD_HASH=auto KERNEL=stepped VALUES='32 32 11 32 11 11' dlsym values tests/data/inject/stepped.ptx
+  called '^cuLaunchKernel: stepped__bankfold_1' 3
+  called '^cuLaunchKernel: stepped, ' 3
+  [ "$(grep -c 'stepped, blocks of' "$work/log")" = 2 ] || complain 'values are predicted more than once'
+done
+# Values that change at each launch are looked at a few times, and then no more.
+app BANKFOLD_HASH=auto KERNEL=stepped VALUES="$(seq -s' ' 33 2 2033)" dlsym values tests/data/inject/stepped.ptx
+[ "$(grep -c 'stepped, blocks of' "$work/log")" = 33 ] || complain 'too many values are predicted'
+called '^cuLaunchKernel: stepped, ' 1001
+# A kernel that shares variables is rewritten where the program's code is short. Long machine code is not compiled anew for it, but for who asks.
+# with_code NAME NUMBERS: stepped with a variable of so many numbers, as PTX beside machine code.
+with_code() {
+  python3 - "$data" "$work/$1" "$2" <<'END'
+import struct, sys
+data, out, numbers = sys.argv[1], sys.argv[2], int(sys.argv[3])
+with open("tests/data/inject/stepped.ptx", encoding="ascii") as file:
+    text = file.read()
+text = text.replace(".address_size 64\n", ".address_size 64\n.global .align 1 .b8 common[%d] = {%s};\n" % (
+    numbers, ", ".join(["7"] * numbers)), 1).replace("\tret;", "\tst.global.u8 [common], 1;\n\tret;").encode() + b"\0"
+text += b"\0" * (-len(text) % 8)
+with open(data + "/limited.fatbin", "rb") as file:
+    code = file.read()[16:]
+code = code[:64 + struct.unpack("<Q", code[8:16])[0]]
+with open(data + "/plain.fatbin", "rb") as file:
+    header = file.read()[16:]
+header = header[:struct.unpack("<I", header[4:8])[0]]
+entries = code + header[:8] + struct.pack("<Q", len(text)) + header[16:] + text
+with open(out, "wb") as file:
+    file.write(struct.pack("<IHHQ", 0xBA55ED50, 1, 16, len(entries)) + entries)
+END
+}
+with_code short.fatbin 8 && with_code long.fatbin 30000
+app BANKFOLD_HASH=auto KERNEL=stepped VALUES=32 dlsym values "$work/short.fatbin"
+called '^cuLaunchKernel: stepped__bankfold_1' 1
+called 'cuModuleLoadData: PTX' 1
+app BANKFOLD_HASH=auto KERNEL=stepped VALUES=32 dlsym values "$work/long.fatbin"
+logged 'stepped: left alone: it shares variables with the program'
+called '^cuLaunchKernel: stepped, ' 1
+called 'cuModuleLoadData: PTX' 0
+app BANKFOLD_HASH=fixed KERNEL=stepped VALUES=32 dlsym values "$work/long.fatbin"
+called '^cuLaunchKernel: stepped__bankfold_1' 1
 # A rewritten kernel that needs so many registers that 120 threads cannot be launched.
 echo '* %bf_place 119 80 0 1 0' >"$work/functions"
 app BANKFOLD_HASH=cute:3,4,3 KERNEL=rotate STUB_FUNCTIONS="$work/functions" dlsym data $tile

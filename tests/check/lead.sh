@@ -33,6 +33,7 @@ for version in 11 12 13; do
     [ "$("$work/program")" = '0 0 0 5 42' ] || complain "the program of CUDA $version is not what it should be"
     run "CUDA $version $kind" "0 $version $version 801 42" "$work/program"
     says 'cudaCallOfTheFuture is not supported' 1
+    says 'is not supported' 1
   done
 done
 "$cc" -O0 -falign-functions=16 -shared -fPIC -DVERSION=12 -fno-toplevel-reorder inside.c -o "$work/libinside.so"
@@ -49,6 +50,11 @@ says 'is stripped.*do not strip it' 1
 strip -o "$work/libstripped.so" "$work/libinside.so"
 run 'a stripped library' '0 0 0 5 42' "$work/opens" "$work/libstripped.so"
 says 'libstripped.so is stripped.*do not strip it' 1
+# A program of the driver's interface has device code and no runtime, stripped or not.
+"$cc" -s -O0 driver.c -o "$work/driver"
+run 'a stripped program without a runtime' none "$work/driver"
+"$cc" -O0 driver.c -o "$work/driver"
+run 'a program without a runtime' none "$work/driver"
 "$cc" -static -O0 -DVERSION=13 inside.c program.c -o "$work/static" 2>/dev/null && {
   run 'a program linked with -static' '' "$work/static"
   says 'linked with -static' 1

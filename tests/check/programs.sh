@@ -117,9 +117,10 @@ if [ $# = 0 ]; then
   compile separate -cudart shared && run separate --profile "$work/first.json" --rewrite "$work/fixed.hashes"
   grep -q '"conflicts": *[1-9]' "$work/first.json" && complain 'separate: conflicts are left when it is rewritten'
   # A launch that is not run again counts as if it had been: all but the time is the same with --every-launch.
+  # One thread: how long blocks wait for each other is then always the same.
   compile repeated -cudart shared
-  run repeated --profile "$work/first.json"
-  run repeated --every-launch --profile "$work/second.json"
+  run repeated --threads 1 --profile "$work/first.json"
+  run repeated --threads 1 --every-launch --profile "$work/second.json"
   diff <(grep -v seconds "$work/first.json") <(grep -v seconds "$work/second.json") ||
     complain 'repeated: other counts where all launches run'
   # The example of a program that chooses its hash.

@@ -650,6 +650,30 @@ static void job_learnthreads(const char *path) {
   run_threads(learn_in_thread, get_function(load_data(path)), unused);
 }
 
+/* Launches a kernel with two pointers and each of the numbers in VALUES as its parameters, one by
+ * one or, every second time, in a buffer. */
+static void job_values(const char *path) {
+  void *function = get_function(load_data(path)), *pointer = path ? function : NULL;
+  const char *at = getenv("VALUES");
+  unsigned count = 0;
+  for (char *end; at && *at; at = end + (*end == ' '), count++) {
+    struct {
+      void *pointer[2];
+      int number;
+    } all = {{pointer, pointer}, (int)strtol(at, &end, 10)};
+    size_t size = sizeof all;
+    void *each[] = {&all.pointer[0], &all.pointer[1], &all.number};
+    void *extra[] = {(void *)1, &all, (void *)2, &size, NULL};
+    must(CALL(cuLaunchKernel,
+              (void *, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, void *,
+               void **, void **),
+              function, 4096, 1, 1, 256, 1, 1, 8192, NULL, count % 2 ? NULL : each,
+              count % 2 ? extra : NULL),
+         "cuLaunchKernel");
+    pointer = &pointer + count; /* another one each time */
+  }
+}
+
 static const struct {
   const char *name;
   void (*run)(const char *path);
@@ -675,6 +699,7 @@ static const struct {
     {"list", job_list},
     {"learn", job_learn},
     {"learnthreads", job_learnthreads},
+    {"values", job_values},
 };
 
 int main(int argc, char **argv) {

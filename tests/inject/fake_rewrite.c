@@ -9,21 +9,22 @@
 /* Fewer blocks at once are taken to cost too much. */
 bool inject_foresee(const inject_image *image, const inject_kernel *kernel,
                     const inject_launch *launch, unsigned multiprocessors,
-                    const unsigned resident[2], bool *may_gain, char *reason, size_t reason_bytes) {
+                    const unsigned resident[2], const inject_values *values, bool *may_gain,
+                    char *reason, size_t reason_bytes) {
   *may_gain = true;
-  (void)image, (void)kernel, (void)launch, (void)multiprocessors;
+  (void)image, (void)kernel, (void)launch, (void)multiprocessors, (void)values;
   snprintf(reason, reason_bytes, "it is predicted");
   return resident[1] >= resident[0];
 }
 
 int inject_rewrite(const inject_settings *settings, const char *name, const bf_text *ptx,
-                   inject_rewritten *rewritten, bf_diagnostic *diagnostic) {
+                   bool has_code, inject_rewritten *rewritten, bf_diagnostic *diagnostic) {
   static const char limit[] = "// threads in x: ";
   const char *most = strstr(ptx->data, limit);
   most = most ? most + sizeof limit - 1 : NULL;
   const char *cursor = ptx->data, *end = ptx->data + ptx->size;
   bf_kernel_text kernel;
-  (void)settings;
+  (void)settings, (void)has_code;
   if (!strstr(ptx->data, ".version"))
     return bf_fail_file(diagnostic, BF_BAD_INPUT, name, "no PTX");
   bool is_dynamic = strstr(ptx->data, ".extern .shared");

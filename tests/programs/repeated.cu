@@ -2,6 +2,8 @@
 // Inputs that the host changes in every way, results that are inputs, and text must come out as if each had run.
 #include "check.h"
 
+#include <cooperative_groups.h>
+
 enum { N = 4096, TIMES = 12 };
 __constant__ int factor;
 __device__ int calls;
@@ -24,6 +26,16 @@ __global__ void advance(int *data) {
   data[i] = data[i] + 1 + work(i);
   if (i == 0)
     calls++;
+}
+__global__ void meet(const int *in, int *out, int *total) { // cooperative: the sum of all is added to each
+  auto grid = cooperative_groups::this_grid();
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  atomicAdd(total, in[i] + work(i));
+  grid.sync();
+  out[i] += *total;
+  grid.sync();
+  if (i == 0)
+    *total = 0;
 }
 __global__ void speak(int x) {
   if (threadIdx.x == 0 && work(x) == 0)
@@ -56,6 +68,13 @@ int main() {
     CHECK(cudaMemcpy(hist, bins, 64, cudaMemcpyDeviceToHost));
     for (int i = 0; i < 16; i++)
       wrong += hist[i] != N / 16;
+    void *arguments[] = {&in, &out, &bins};
+    CHECK(cudaMemset(bins, 0, 64));
+    CHECK(cudaMemset(out, 0, t == 9 ? 4 : sizeof host));
+    CHECK(cudaLaunchCooperativeKernel((void *)meet, dim3(N / 256), dim3(256), arguments, 0, 0));
+    CHECK(cudaMemcpy(got, out, sizeof got, cudaMemcpyDeviceToHost));
+    for (int i = 0; i < N; i++)
+      wrong += got[i] != N * (N - 1) / 2 + (t == 9 && i > 0 ? i * now : 0);
     advance<<<N / 256, 256>>>(data);
     if (t == 6)
       managed[5] = 100;

@@ -727,6 +727,38 @@ static void given_parameters_are_read(void **state) {
   bf_ptx_free(module);
 }
 
+/* Those that branches and addresses of shared memory are computed from, and no others. */
+static void deciding_parameters_are_found(void **state) {
+  (void)state;
+  static const char text[] =
+      ".version 8.0\n.target sm_90\n.address_size 64\n"
+      ".visible .entry k(.param .u64 in, .param .u32 n, .param .f32 scale, .param .align 8 .b8 "
+      "both[16], .param .u64 length) {\n"
+      ".reg .b32 %r<6>; .reg .b64 %rd<5>; .reg .f32 %f<4>; .reg .pred %p<4>;\n"
+      ".shared .align 4 .b8 s[4096];\n"
+      "ld.param.u64 %rd1, [in]; cvta.to.global.u64 %rd2, %rd1;\n"
+      "ld.param.u32 %r1, [n]; ld.param.f32 %f1, [scale]; ld.param.u32 %r2, [both+4];\n"
+      "ld.param.u64 %rd3, [length]; ld.global.u32 %r3, [%rd2]; setp.eq.u32 %p1, %r3, 0;\n"
+      "@%p1 bra done;\n"                                  /* data, by a pointer */
+      "setp.lt.u64 %p2, %rd3, 100; @%p2 bra done;\n"      /* length */
+      "shl.b32 %r4, %r2, 2; st.shared.u32 [%r4], %r3;\n"  /* the second half of both */
+      "cvt.rn.f32.u32 %f2, %r1; mul.f32 %f3, %f1, %f2;\n" /* n and scale are data */
+      "st.global.f32 [%rd2], %f3;\n"
+      "done: ret;\n}\n";
+  bf_diagnostic diagnostic = {.caret = -1};
+  bf_analyze_given given = {0};
+  bf_ptx_module *module;
+  uint8_t expected[40] = {0};
+  memset(expected + 20, 1, 4);
+  memset(expected + 32, 1, 8);
+  assert_int_equal(bf_ptx_parse("test", text, strlen(text), &module, &diagnostic), BF_OK);
+  assert_int_equal(bf_analyze_find_deciding(bf_ptx_find(module, "k"), &given, &diagnostic), BF_OK);
+  assert_int_equal(given.size, sizeof expected);
+  assert_memory_equal(given.is_known, expected, sizeof expected);
+  bf_analyze_given_free(&given);
+  bf_ptx_free(module);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(sums_are_kept_in_one_form),
@@ -750,6 +782,7 @@ int main(void) {
       cmocka_unit_test(as_much_is_said_as_can_be),
       cmocka_unit_test(what_each_access_costs_is_settled),
       cmocka_unit_test(given_parameters_are_read),
+      cmocka_unit_test(deciding_parameters_are_found),
   };
   return cmocka_run_group_tests_name("analyze", tests, NULL, NULL);
 }

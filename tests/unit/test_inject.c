@@ -25,8 +25,8 @@ void *inject_driver(const char *name) {
 }
 
 int inject_rewrite(const inject_settings *settings, const char *name, const bf_text *ptx,
-                   inject_rewritten *rewritten, bf_diagnostic *diagnostic) {
-  (void)settings, (void)name, (void)ptx, (void)rewritten;
+                   bool has_code, inject_rewritten *rewritten, bf_diagnostic *diagnostic) {
+  (void)settings, (void)name, (void)ptx, (void)has_code, (void)rewritten;
   return bf_fail(diagnostic, BF_UNSUPPORTED, "no rewriter");
 }
 

@@ -76,7 +76,10 @@ static void test_extract(void **state) {
            ".entry alone()\n{\n\tcall middle;\n\tret;\n}\n"
            ".entry shares()\n{\n\tcall counts;\n\tret;\n}\n"
            ".entry reads()\n{\n\t.reg .u32 %r;\n\tld.const.u32 %r, [table+4];\n\tret;\n}\n"
-           ".entry none()\n{\n\tret;\n}\n";
+           ".entry none()\n{\n\tret;\n}\n"
+           ".global .b8 $str$1[3] = {104, 105};\n.global .b8 other_text[3] = {104, 105};\n"
+           ".entry prints()\n{\n\t.reg .u64 %r;\n\tmov.u64 %r, $str$1;\n\tret;\n}\n"
+           ".entry writes()\n{\n\t.reg .u64 %r;\n\tmov.u64 %r, other_text;\n\tret;\n}\n";
   char *made = extract(text, "alone");
   for (const char *const *name =
            (const char *const[]){"deep()", "middle()", "alone()", "used[", NULL};
@@ -88,6 +91,10 @@ static void test_extract(void **state) {
     assert_null(strstr(made, *name));
   free(made);
   free(extract(text, "none"));
+  made = extract(text, "prints"); /* text of the compiler, which nobody writes to */
+  assert_non_null(strstr(made, "$str$1[3] = "));
+  free(made);
+  assert_null(extract(text, "writes"));
   assert_null(extract(text, "shares"));
   assert_null(extract(text, "reads"));
   assert_null(extract(

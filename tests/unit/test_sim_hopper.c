@@ -97,16 +97,16 @@ static void products_take_the_matrix_units(void **state) {
 static const char cluster_lines[] =
     "mov.u32 %r50, words;\nmov.u32 %r0, %cluster_ctarank;\nmov.u32 %r1, %tid.x;\nsetp.ne.u32 %p0, "
     "%r1, 0;\n"
-    "@%p0 bra MADE;\nmbarrier.init.shared.b64 [16000], 1;\nMADE:\n"
+    "@%p0 bra MADE;\nmbarrier.init.shared.b64 [words+16000], 1;\nMADE:\n"
     "barrier.cluster.arrive;\nbarrier.cluster.wait;\n"
     "xor.b32 %r2, %r0, 1;\nmov.u32 %r3, 64;\nmapa.shared::cluster.u32 %r4, %r3, %r2;\n"
     "mov.u32 %r9, 16000;\nmapa.shared::cluster.u32 %r5, %r9, %r2;\n"
     "@%p0 bra STORED;\nmov.u32 %r6, %ctaid.x;\nadd.u32 %r6, %r6, 7;\n"
     "st.shared::cluster.u32 [%r4], %r6;\n"
     "mbarrier.arrive.release.cluster.shared::cluster.b64 _, [%r5];\n"
-    "AGAIN:\nmbarrier.try_wait.parity.shared.b64 %p1, [16000], 0;\n@!%p1 bra AGAIN;\n"
+    "AGAIN:\nmbarrier.try_wait.parity.shared.b64 %p1, [words+16000], 0;\n@!%p1 bra AGAIN;\n"
     "STORED:\nbarrier.cluster.arrive;\nbarrier.cluster.wait;\n"
-    "ld.shared.u32 %r7, [64];\nmov.u32 %r8, %ctaid.x;\nmul.wide.u32 %d1, %r8, 4;\n"
+    "ld.shared.u32 %r7, [words+64];\nmov.u32 %r8, %ctaid.x;\nmul.wide.u32 %d1, %r8, 4;\n"
     "add.u64 %d2, %d0, %d1;\nst.global.u32 [%d2], %r7;\nret;\n";
 
 static uint64_t cycles_of_clusters(unsigned blocks, unsigned workers, const char *changes) {
@@ -133,7 +133,7 @@ static bf_emu_fault fault_of_late(const char *line) {
   sim_bed own;
   bf_text_addf(&text,
                "mov.u32 %%r50, words;\nmov.u32 %%r0, %%cluster_ctarank;\n"
-               "mbarrier.init.shared.b64 [16000], 100;\n"
+               "mbarrier.init.shared.b64 [words+16000], 100;\n"
                "barrier.cluster.arrive;\nbarrier.cluster.wait;\n"
                "setp.eq.u32 %%p0, %%r0, 1;\n@%%p0 ret;\nmov.u32 %%r1, 0;\n"
                "AGAIN:\nadd.u32 %%r1, %%r1, 1;\nsetp.lt.u32 %%p1, %%r1, 1000;\n@%%p1 bra AGAIN;\n"

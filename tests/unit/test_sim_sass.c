@@ -320,6 +320,36 @@ static void generic_addresses(void **state) {
   sim_bed_close(&own);
 }
 
+/* Lines as tracers of versions 3 to 5 end them: with a blank, with an immediate, with addresses of
+ * all three modes, and of instructions of which no lane is active. */
+static void forms_of_tracers(void **state) {
+  (void)state;
+  static const char lines_of_three[] =
+      "0000 ffffffff 1 R1 IMAD.MOV.U32 2 R255 R255 0 \n"
+      "0010 00000000 0 SHFL.IDX 4 R255 R255 R255 R255 0 \n"
+      "0020 0000000f 1 R24 LDG.E.128.CONSTANT.SYS 1 R44 16 2 "
+      "0x7efe7b60c300 16 16 2000 \n"
+      "0030 00000000 1 R4 LDG.E 1 R2 4 1 0x0 0 \n"
+      "0040 ffffffff 0 STG.E.128 2 R2 R6 16 1 0x7efe7b600000 16 0\n"
+      "0050 00000003 1 R3 LDG.E 1 R6 4 0 0x7efe7b600000 "
+      "0x7efe7b60c300 \n"
+      "0060 ffffffff 1 R8 FFMA 3 R4 R6 R8 0 64\n"
+      "0070 ffffffff 0 EXIT 0 0 \n#END_TB\n";
+  sim_bed own;
+  bf_text text = {0};
+  sim_bed_make(&own, "ret;", "sms=1");
+  bf_text_addf(&text,
+               "%.*s-accelsim tracer version = 3\n\n#traces format = PC mask ...\n#BEGIN_TB\n"
+               "thread block = 0,0,0\nwarp = 0\ninsts = 8\n%s",
+               (int)(sizeof HEAD - 1), HEAD, lines_of_three);
+  bf_sim_result result = simulate_trace(&own, text.data, text.size);
+  assert_int_equal(result.global_instructions, 3);
+  assert_int_equal(result.global_sectors, 3 + 16 + 2);
+  bf_arena_free(&result.arena);
+  bf_text_free(&text);
+  sim_bed_close(&own);
+}
+
 static void faults_are_located(void **state) {
   (void)state;
   static const struct {
@@ -334,6 +364,9 @@ static void faults_are_located(void **state) {
       {"-grid dim = (0,1,1)\n", 1, 1, "a grid has 1 to 67108864 blocks"},
       {"-block dim = (2048,1,1)\n", 1, 1, "a block has 1 to 1024 threads"},
       {"-nregs = many\n", 1, 10, "expected registers of a thread"},
+      {"-accelsim tracer version = 2\n", 1, 28,
+       "traces of version 3 of the tracer and later are read"},
+      {"-accelsim tracer version = x\n", 1, 28, "expected the version of the tracer"},
       {HEAD "0000 1 0 EXIT 0 0\n", 6, 1,
        "an instruction outside of #BEGIN_TB and #END_TB: the tracer's post-processing makes a "
        ".traceg, grouped by block, of a .trace"},
@@ -377,6 +410,7 @@ static void faults_are_located(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(takes_as_long_as_ptx), cmocka_unit_test(registers_of_machine_instructions),
-      cmocka_unit_test(generic_addresses), cmocka_unit_test(faults_are_located)};
+      cmocka_unit_test(generic_addresses), cmocka_unit_test(forms_of_tracers),
+      cmocka_unit_test(faults_are_located)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -339,11 +339,33 @@ static void branches_become_guards(void **state) {
   (void)state;
 #define SKIP                                                                                       \
   "setp.ne.s32 %p1, %r0, 0;\n@%p1 bra L;\nadd.s32 %r1, %r0, 1;\nadd.s32 %r2, %r0, 1;\nL:\nret;"
+#define SKIPPED                                                                                    \
+  "setp.eq.s32 %p1, %r0, 0;\n@%p1 bra L;\nadd.s32 %r1, %r0, 1;\nadd.s32 %r2, %r0, 1;\nL:\nret;"
   static const row rows[] = {
       {"int_cycles=4 branch_cycles=6", SKIP, "0 4 10 11 12"},
       {"int_cycles=4 branch_cycles=6 guard_instructions=1", SKIP, "0 4 10 11 12"},
       {"int_cycles=4 branch_cycles=6 guard_instructions=2", SKIP, "0 4 5 6"},
       {"int_cycles=4 predicate_cycles=13 guard_instructions=2", SKIP, "0 13 14 15"},
+      /* All lanes skip: what is guarded takes its turns nevertheless. */
+      {"int_cycles=4 branch_cycles=6", SKIPPED, "0 4 10"},
+      {"int_cycles=4 branch_cycles=6 guard_instructions=2", SKIPPED, "0 3"},
+  };
+  CHECK_ROWS(rows);
+}
+
+/* Of four branches that ask the same, the first two are one: the second takes no turn. */
+static void branches_that_ask_the_same(void **state) {
+  (void)state;
+#define ROUND(HERE, NEXT) HERE "@%p1 bra " NEXT ";\nadd.s32 %r1, %r0, 1;\nadd.s32 %r2, %r0, 1;\n"
+  static const char four[] = "setp.ne.s32 %p1, %r0, 0;\n" ROUND("", "A") ROUND("A:\n", "B")
+      ROUND("B:\n", "C") ROUND("C:\n", "D") "D:\nret;";
+  static const char changed[] = "setp.ne.s32 %p1, %r0, 0;\n" ROUND(
+      "", "A") "setp.ne.s32 %p1, %r0, 0;\n" ROUND("A:\n", "B") "B:\nret;";
+  static const row rows[] = {
+      {"int_cycles=4 branch_cycles=6", four, "0 4 10 11 12 18 19 20 26 27 28 34 35 36"},
+      {"int_cycles=4 branch_cycles=6 guard_instructions=1", four,
+       "0 4 10 11 14 15 16 22 23 24 30 31 32"},
+      {"int_cycles=4 branch_cycles=6 guard_instructions=1", changed, "0 4 10 11 12 16 22 23 24"},
   };
   CHECK_ROWS(rows);
 }
@@ -375,6 +397,22 @@ static void divisions(void **state) {
        "0 110 111"},
       {"int_cycles=4 int_division_instructions=17 int_division_cycles=90", DIVIDE("u64", "%d"),
        "0 431 432"},
+  };
+  CHECK_ROWS(rows);
+}
+
+/* The divisions of the addresses of two loads take the same time, as ptxas interleaves them; other
+ * arithmetic is waited for. */
+static void loads_are_passed_behind_divisions(void **state) {
+  (void)state;
+#define TWO_LOADS(OP)                                                                              \
+  "mov.u32 %r9, words;\n" OP " %r1, %r9, 1;\nld.shared.u32 %r3, [%r1];\n" OP                       \
+  " %r4, %r9, 1;\nld.shared.u32 %r5, [%r4];\nret;"
+  static const char settings[] =
+      "int_cycles=4 mul_cycles=44 int_division_instructions=4 int_division_cycles=40 lookahead=64";
+  static const row rows[] = {
+      {settings, TWO_LOADS("div.u32"), "0 4 5 9 52"},
+      {settings, TWO_LOADS("mul.lo.u32"), "0 44 45 89 90"},
   };
   CHECK_ROWS(rows);
 }
@@ -490,6 +528,14 @@ static void blocks_begin(void **state) {
   }
 }
 
+/* A launch ends when the ends of all its blocks have been noticed, one behind the other. */
+static void ends_are_noticed(void **state) {
+  (void)state;
+  static const char short_block[] = "add.s32 %r1, %r0, 1;\nret;";
+  uint64_t at_once = cycles_of(short_block, "sms=8", 8, 32);
+  assert_int_equal(cycles_of(short_block, "sms=8 block_grid_cycles=50", 8, 32), at_once + 7 * 50);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(latency_and_throughput),
@@ -504,13 +550,16 @@ int main(void) {
       cmocka_unit_test(lock_table),
       cmocka_unit_test(loops_are_unrolled),
       cmocka_unit_test(branches_become_guards),
+      cmocka_unit_test(branches_that_ask_the_same),
       cmocka_unit_test(loads_stay_behind_stores),
       cmocka_unit_test(divisions),
+      cmocka_unit_test(loads_are_passed_behind_divisions),
       cmocka_unit_test(fences_wait),
       cmocka_unit_test(warps_wait_for_words),
       cmocka_unit_test(atomics_by_words),
       cmocka_unit_test(marked_loads),
       cmocka_unit_test(blocks_begin),
+      cmocka_unit_test(ends_are_noticed),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

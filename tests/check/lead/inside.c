@@ -24,6 +24,15 @@ int cudaThreadSynchronize(void) { return libcudart_static_0123(); }
 int cudaCallOfTheFuture(int number);
 int cudaCallOfTheFuture(int number) { return number * libcudart_static_0123(); }
 
+/* Inside the runtime of CUDA 11, in which functions that are not offered are called so: runs before
+ * main and stays what it is. */
+__attribute__((constructor)) void __cudart1670(void);
+void __cudart1670(void) {
+  static const char shared_file[] = "/cudart.shm.%x.%x.%llx"; /* a text of every runtime */
+  static const char *volatile begun;
+  begun = begun ? begun : shared_file;
+}
+
 int cudaRuntimeGetVersion(int *version);
 int cudaRuntimeGetVersion(int *version) {
   *version = 1;
