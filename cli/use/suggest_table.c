@@ -370,8 +370,7 @@ static void write_json_array(const bf_review *review, const bf_review_array *ite
   bf_json_string(json, "kernel", item->kernel->name);
   bf_json_string(json, "name", item->shared.name);
   bf_json_string(json, "source", item->declared ? review->source->file : NULL);
-  bf_json_number(json, "line",
-                 item->declared ? review->source->token[item->own->token].line : 0);
+  bf_json_number(json, "line", item->declared ? review->source->token[item->own->token].line : 0);
   bf_json_string(json, "missing", item->missing[0] ? item->missing : NULL);
   bf_json_string(json, "type", item->declared ? item->own->type : NULL);
   bf_json_number(json, "element_bytes", shared->element_bytes);
