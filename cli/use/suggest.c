@@ -192,7 +192,7 @@ static int find_costs(const running *r, bf_gate *found) {
     snprintf(name, sizeof name, "%.250s: %.250s", item->kernel_name, item->shared.name);
     bf_finding own = {
         .file = has_declaration ? r->review.source->file : r->file,
-        .line = has_declaration ? r->review.source->token[item->declared->token].line : 0,
+        .line = has_declaration ? r->review.source->token[item->own->token].line : 0,
         .name = name,
         .wavefronts = item->is_checked ? item->checked_wavefronts : item->suggestions.wavefronts,
         .conflicts = item->is_checked ? item->checked_conflicts : item->suggestions.conflicts};

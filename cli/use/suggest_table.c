@@ -18,9 +18,9 @@ static void write_shape(const bf_review_array *item, bf_text *text) {
     bf_text_addf(text, "%llu bytes", (unsigned long long)shared->bytes);
     return;
   }
-  bf_text_addf(text, "%s ", item->declared->type);
+  bf_text_addf(text, "%s ", item->own->type);
   for (unsigned i = 0; i < shared->dimensions; i++)
-    if (i == 0 && item->declared->is_open)
+    if (i == 0 && item->own->is_open)
       bf_text_puts(text, "[]");
     else
       bf_text_addf(text, "[%llu]", (unsigned long long)shared->dimension[i]);
@@ -114,7 +114,7 @@ static void write_changes(const bf_review *review, const bf_review_array *item,
       !item->declared->is_open) {
     bf_patch_array change = bf_review_change(item, suggestion);
     bf_text_addf(text, "       %s:%u: declare ", review->source->file,
-                 review->source->token[item->declared->token].line);
+                 review->source->token[item->own->token].line);
     bf_patch_write_declaration(review->source, &change, text);
     bf_text_puts(text, "\n");
   }
@@ -230,7 +230,7 @@ void cli_suggest_table_write_array(const bf_review *review, const bf_review_arra
   write_shape(item, text);
   if (item->declared)
     bf_text_addf(text, ", declared at %s:%u", review->source->file,
-                 review->source->token[item->declared->token].line);
+                 review->source->token[item->own->token].line);
   if (item->missing[0])
     bf_text_addf(text, "; %s", item->missing);
   if (r->accesses == 0) {
@@ -370,10 +370,9 @@ static void write_json_array(const bf_review *review, const bf_review_array *ite
   bf_json_string(json, "kernel", item->kernel->name);
   bf_json_string(json, "name", item->shared.name);
   bf_json_string(json, "source", item->declared ? review->source->file : NULL);
-  bf_json_number(json, "line",
-                 item->declared ? review->source->token[item->declared->token].line : 0);
+  bf_json_number(json, "line", item->declared ? review->source->token[item->own->token].line : 0);
   bf_json_string(json, "missing", item->missing[0] ? item->missing : NULL);
-  bf_json_string(json, "type", item->declared ? item->declared->type : NULL);
+  bf_json_string(json, "type", item->declared ? item->own->type : NULL);
   bf_json_number(json, "element_bytes", shared->element_bytes);
   bf_json_begin(json, "dimensions", '[', true);
   for (unsigned i = 0; i < shared->dimensions; i++)

@@ -77,7 +77,7 @@ static bool read_block(const bf_source *source, size_t first, size_t end, sizes 
     return read_bracket(source, first + 1, s);
   if (end == first + 1 && source->token[first].kind == BF_SOURCE_WORD)
     for (size_t at = first; at-- > 1;)
-      if (bf_source_is(source, at - 1, "dim3") && same_word(source, at, first))
+      if (same_word(source, at, first) && bf_source_is_dim3(source, at))
         return read_bracket(source, at + 1, s) ||
                (bf_source_is(source, at + 1, "=") && bf_source_is(source, at + 2, "dim3") &&
                 read_bracket(source, at + 3, s));

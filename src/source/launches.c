@@ -165,6 +165,37 @@ static bool fill_all(const bf_launched *own, const char *readable, bf_launched *
   return found->count > 0;
 }
 
+/* Takes the last template argument off a name, which calls can leave to be deduced; false where it
+ * is the only one. */
+static bool drop_argument(char *name, size_t *size) {
+  int depth = 0;
+  for (size_t i = *size; i-- > 0;) {
+    depth += (name[i] == '>' || name[i] == ')') - (name[i] == '<' || name[i] == '(');
+    if (depth == 0)
+      return false;
+    if (depth == 1 && name[i] == ',') {
+      name[i] = '>';
+      *size = i + 1;
+      return true;
+    }
+  }
+  return false;
+}
+
+/* The launches of a kernel that are as near as that: of its instance, of one whose last arguments
+ * are deduced, or of any. instance is without spaces. */
+static const bf_launched *find_near(const bf_source_launches *launches, const char *file,
+                                    nearness near, const char *instance, size_t size, size_t bare) {
+  char key[MOST_KEY], name[2 * BF_SOURCE_MOST_NAME];
+  memcpy(name, instance, size);
+  const bf_launched *own =
+      bf_table_find(&launches->by_kernel, key, write_key(key, file, near, name, size));
+  while (!own && drop_argument(name, &size))
+    own = bf_table_find(&launches->by_kernel, key, write_key(key, file, near, name, size));
+  return own ? own
+             : bf_table_find(&launches->by_kernel, key, write_key(key, file, near, name, bare));
+}
+
 bool bf_source_launches_find(const bf_source_launches *launches, const char *file,
                              const char *readable, bf_launched *found) {
   const char *name;
@@ -172,17 +203,14 @@ bool bf_source_launches_find(const bf_source_launches *launches, const char *fil
   static const char anonymous[] = "(anonymous namespace)::";
   bool is_hidden = strncmp(readable, anonymous, sizeof anonymous - 1) == 0;
   bare_name(readable + (is_hidden ? sizeof anonymous - 1 : 0), &name, &length);
-  char instance[2 * BF_SOURCE_MOST_NAME], key[MOST_KEY];
+  char instance[2 * BF_SOURCE_MOST_NAME];
   size_t size = 0;
   for (const char *at = name; *at && size < sizeof instance; at++)
     if (*at != ' ')
       instance[size++] = *at;
   const bf_launched *own = NULL;
-  for (nearness near = IN_FILE; near <= ANYWHERE && !own; near++) {
-    own = bf_table_find(&launches->by_kernel, key, write_key(key, file, near, instance, size));
-    if (!own)
-      own = bf_table_find(&launches->by_kernel, key, write_key(key, file, near, name, length));
-  }
+  for (nearness near = IN_FILE; near <= ANYWHERE && !own; near++)
+    own = find_near(launches, file, near, instance, size, length);
   return own && fill_all(own, name, found);
 }
 

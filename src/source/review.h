@@ -22,7 +22,9 @@ typedef struct bf_review_array {
   const char *function;  /* that declares it, readable; NULL: not known */
   bf_shared_array shared;
   /* In the source. */
-  const bf_source_array *declared; /* NULL: not found, as missing says */
+  /* NULL: not found, as missing says. Of arrays that are passed to the same functions all have the
+   * one that stands for them; own is that of the array itself. */
+  const bf_source_array *declared, *own;
   char missing[BF_REVIEW_MOST_REASON];
   char macro[BF_REVIEW_MOST_MACRO]; /* that can compute its subscripts */
   /* Suggestions, of arrays that are asked for. */

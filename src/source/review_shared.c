@@ -7,6 +7,10 @@
 
 enum { MOST_PAD = 8 };
 
+typedef struct costs {
+  uint64_t wavefronts, conflicts;
+} costs;
+
 static bool has_same_shape(const bf_shared_array *a, const bf_shared_array *b) {
   return a->element_bytes == b->element_bytes && a->bytes == b->bytes &&
          a->dimensions == b->dimensions &&
@@ -75,29 +79,46 @@ bool bf_review_adapt(const bf_index_map *map, const bf_shared_array *from,
     *own = (bf_index_map){.element_bytes = to->element_bytes};
     return to->bytes > 0;
   }
-  if (from->dimensions != to->dimensions || !to->dimensions ||
-      from->element_bytes != to->element_bytes || map->element_pad_bytes)
+  if (from->dimensions != to->dimensions || !to->dimensions || map->element_pad_bytes)
     return false;
-  if (to->dimensions == 1)
+  if (to->dimensions == 1) { /* an XOR of the subscript, whatever the size of elements */
+    own->element_bytes = to->element_bytes;
     return map->terms && stays_inside(map, to);
+  }
+  if (from->element_bytes != to->element_bytes)
+    return false;
   if (map->terms || !map->padded_by)
     return false;
   lengthen(to, own);
   return true;
 }
 
+/* What accesses to an array cost as they are and moved by a map; *after is UINT64_MAX where it
+ * cannot be: a wide access would be taken apart. */
+static int count_both(const bf_review *review, const bf_shared_array *array,
+                      const bf_index_map *map, costs *before, costs *after,
+                      bf_diagnostic *diagnostic) {
+  bf_diagnostic unused;
+  BF_TRY(bf_suggest_count(review->machine, array->workload, NULL, &before->wavefronts,
+                          &before->conflicts, diagnostic));
+  int error = bf_suggest_count(review->machine, array->workload, map, &after->wavefronts,
+                               &after->conflicts, &unused);
+  if (error == BF_NO_MEMORY)
+    return bf_no_memory(diagnostic);
+  if (error)
+    *after = (costs){UINT64_MAX, UINT64_MAX};
+  return BF_OK;
+}
+
 int bf_review_suits(const bf_review *review, const bf_review_array *array,
                     const bf_review_array *other, bool *is_fine, bf_diagnostic *diagnostic) {
-  uint64_t wavefronts, before, after;
+  costs before, after;
   bf_index_map own;
   *is_fine = bf_review_adapt(&array->patched.map, &array->shared, &other->shared, &own);
   if (!*is_fine)
     return BF_OK;
-  BF_TRY(bf_suggest_count(review->machine, other->shared.workload, NULL, &wavefronts, &before,
-                          diagnostic));
-  BF_TRY(bf_suggest_count(review->machine, other->shared.workload, &own, &wavefronts, &after,
-                          diagnostic));
-  *is_fine = after <= before;
+  BF_TRY(count_both(review, &other->shared, &own, &before, &after, diagnostic));
+  *is_fine = after.conflicts <= before.conflicts;
   return BF_OK;
 }
 
@@ -148,7 +169,7 @@ static int count_padding(const bf_review *review, const bf_review_array *array,
     const bf_review_array *other = &review->array[i];
     const bf_shared_array *its = &other->shared;
     bf_index_map own;
-    uint64_t wavefronts, conflicts, unmoved;
+    costs before, after;
     bool is_meant = !shape || (its->dimension[map->padded_dimension] ==
                                    shape->dimension[map->padded_dimension] &&
                                its->element_bytes == shape->element_bytes);
@@ -156,15 +177,9 @@ static int count_padding(const bf_review *review, const bf_review_array *array,
       continue;
     bool fits = bf_review_adapt(map, shape ? shape : &array->shared, its, &own) &&
                 (own.row_elements + own.pad_elements) * own.element_bytes % widest(its) == 0;
-    int error = fits ? bf_suggest_count(review->machine, its->workload, &own, &wavefronts,
-                                        &conflicts, diagnostic)
-                     : BF_BAD_INPUT;
-    if (!error)
-      error =
-          bf_suggest_count(review->machine, its->workload, NULL, &unmoved, &conflicts, diagnostic);
-    if (error == BF_NO_MEMORY)
-      return error;
-    *sum = error || wavefronts > unmoved ? UINT64_MAX : *sum + wavefronts;
+    if (fits)
+      BF_TRY(count_both(review, its, &own, &before, &after, diagnostic));
+    *sum = fits && after.wavefronts <= before.wavefronts ? *sum + after.wavefronts : UINT64_MAX;
   }
   return BF_OK;
 }
@@ -279,13 +294,29 @@ static int pad_together(const bf_review *review, const bf_review_array *array, b
   return BF_OK;
 }
 
+/* Wavefronts that a map for an array leaves in all kernels that share the declaration; UINT64_MAX
+ * where it cannot be written for one of them, or leaves more there than there are. */
+static int count_all(const bf_review *review, const bf_review_array *array, const bf_index_map *map,
+                     uint64_t *sum, bf_diagnostic *diagnostic) {
+  *sum = 0;
+  for (size_t i = 0; i < review->arrays && *sum != UINT64_MAX; i++) {
+    const bf_review_array *other = &review->array[i];
+    costs before, after;
+    bf_index_map own;
+    if (other->declared != array->declared)
+      continue;
+    bool fits = bf_review_adapt(map, &array->shared, &other->shared, &own);
+    if (fits)
+      BF_TRY(count_both(review, &other->shared, &own, &before, &after, diagnostic));
+    *sum = fits && after.wavefronts <= before.wavefronts ? *sum + after.wavefronts : UINT64_MAX;
+  }
+  return BF_OK;
+}
+
 /* An XOR for the kernels only that have the array in this shape, of several flat ones. */
-static int suggest_for_shape(const bf_review *review, const bf_review_array *array,
-                             bf_suggestions *found, bf_diagnostic *diagnostic) {
-  BF_TRY(suggest_together(review, array, found, diagnostic));
-  bf_suggestion *swizzle = &found->of[BF_SUGGEST_SWIZZLE];
+static void limit_to_shape(const bf_review *review, const bf_review_array *array,
+                           bf_suggestion *swizzle) {
   bf_index_map *map = &swizzle->map;
-  found->of[BF_SUGGEST_PADDING].exists = false;
   for (size_t i = 0; i < review->arrays && map->terms; i++)
     if (review->array[i].declared == array->declared &&
         review->array[i].shared.bytes != array->shared.bytes) {
@@ -294,21 +325,65 @@ static int suggest_for_shape(const bf_review *review, const bf_review_array *arr
       swizzle->exists =
           swizzle->exists && array->shared.dimensions <= 2 && !array->declared->is_open;
     }
-  swizzle->instructions = bf_index_instructions(map, &array->shared);
-  swizzle->is_direct = bf_index_is_direct(map, &array->shared);
+}
+
+/* The XOR of a flat array that leaves fewest wavefronts in the kernels of all shapes: the one for
+ * this shape, in this shape only or in all, or the one for another shape in all. */
+static int suggest_for_shapes(const bf_review *review, const bf_review_array *array,
+                              bf_suggestions *found, bf_diagnostic *diagnostic) {
+  bf_suggestion *swizzle = &found->of[BF_SUGGEST_SWIZZLE];
+  uint64_t least = UINT64_MAX, sum;
+  BF_TRY(suggest_together(review, array, found, diagnostic));
+  found->of[BF_SUGGEST_PADDING].exists = false;
+  const bf_suggestion whole = *swizzle;
+  limit_to_shape(review, array, swizzle);
+  if (swizzle->exists)
+    BF_TRY(count_all(review, array, &swizzle->map, &least, diagnostic));
+  for (size_t i = 0; i < review->arrays && array->shared.dimensions == 1; i++) {
+    const bf_review_array *other = &review->array[i];
+    bf_suggestions its = {.of[BF_SUGGEST_SWIZZLE] = whole};
+    bool is_other = !has_same_shape(&other->shared, &array->shared);
+    if (other->declared != array->declared || (!is_other && other != array))
+      continue;
+    if (is_other)
+      BF_TRY(suggest_together(review, other, &its, diagnostic));
+    bf_suggestion *own = &its.of[BF_SUGGEST_SWIZZLE];
+    own->map.element_bytes = array->shared.element_bytes;
+    if (!own->exists || own->extra_bytes)
+      continue;
+    BF_TRY(count_all(review, array, &own->map, &sum, diagnostic));
+    if (sum >= least)
+      continue;
+    least = sum;
+    *swizzle = *own;
+    BF_TRY(bf_suggest_count(review->machine, array->shared.workload, &own->map,
+                            &swizzle->wavefronts, &swizzle->conflicts, diagnostic));
+  }
+  swizzle->instructions = bf_index_instructions(&swizzle->map, &array->shared);
+  swizzle->is_direct = bf_index_is_direct(&swizzle->map, &array->shared);
   return BF_OK;
 }
 
-/* The kind that costs least where arrays have several shapes. */
-static int better_kind(const bf_suggestions *found) {
-  const bf_suggestion *padding = &found->of[BF_SUGGEST_PADDING];
-  const bf_suggestion *swizzle = &found->of[BF_SUGGEST_SWIZZLE];
-  if (!padding->exists || !swizzle->exists)
-    return padding->exists ? BF_SUGGEST_PADDING : swizzle->exists ? BF_SUGGEST_SWIZZLE : -1;
-  double more = (double)found->accesses * swizzle->instructions;
-  return (double)padding->wavefronts <= bf_cost_in_wavefronts((double)swizzle->wavefronts, more)
-             ? BF_SUGGEST_PADDING
-             : BF_SUGGEST_SWIZZLE;
+/* The kind that costs least in all kernels, where arrays have several shapes. */
+static int better_kind(const bf_review *review, const bf_review_array *array, bf_suggestions *found,
+                       bf_diagnostic *diagnostic) {
+  double least = 0, accesses = 0;
+  found->best = -1;
+  for (size_t i = 0; i < review->arrays; i++)
+    if (review->array[i].declared == array->declared)
+      accesses += (double)review->array[i].suggestions.accesses;
+  for (int kind = BF_SUGGEST_PADDING; kind >= BF_SUGGEST_SWIZZLE; kind--) {
+    const bf_suggestion *own = &found->of[kind];
+    uint64_t sum = 0;
+    if (own->exists)
+      BF_TRY(count_all(review, array, &own->map, &sum, diagnostic));
+    double cost = bf_cost_in_wavefronts((double)sum, accesses * own->instructions);
+    if (!own->exists || (found->best >= 0 && cost >= least))
+      continue;
+    found->best = kind;
+    least = cost;
+  }
+  return BF_OK;
 }
 
 int bf_review_suggest_shared(const bf_review *review, const bf_review_array *array,
@@ -326,9 +401,8 @@ int bf_review_suggest_shared(const bf_review *review, const bf_review_array *arr
     return BF_OK;
   if (is_alike)
     return suggest_together(review, array, found, diagnostic);
-  BF_TRY(suggest_for_shape(review, array, found, diagnostic));
+  BF_TRY(suggest_for_shapes(review, array, found, diagnostic));
   if (array->shared.dimensions > 1)
     BF_TRY(pad_together(review, array, &found->of[BF_SUGGEST_PADDING], diagnostic));
-  found->best = better_kind(found);
-  return BF_OK;
+  return better_kind(review, array, found, diagnostic);
 }

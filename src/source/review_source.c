@@ -257,6 +257,7 @@ static void name_macro(const bf_review *review, bf_review_array *array) {
 /* Arrays that are passed to the same functions are one to the patch. */
 static int join_family(const bf_review *review, bf_review_array *array, bf_diagnostic *diagnostic) {
   const bf_source_family *family;
+  array->own = array->declared;
   if (!array->declared || array->declared->dimensions != 1)
     return BF_OK;
   BF_TRY(bf_source_find_family(review->source, array->declared, &family, diagnostic));

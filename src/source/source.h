@@ -91,6 +91,8 @@ const char *bf_source_template_argument(const char *readable, unsigned index);
 /* The same outside of kernels: also of variables that are never changed, and of the sides of a dim3
  * (block.x). */
 bool bf_source_host_value(const bf_source *source, size_t first, size_t end, uint64_t *value);
+/* Whether a token is a name that is declared as a dim3 there: `dim3 grid(4), block(32, 8);`. */
+bool bf_source_is_dim3(const bf_source *source, size_t index);
 /* Bytes of a type of C or CUDA; 0 for others. */
 unsigned bf_source_type_bytes(const char *type);
 /* Bytes of an element of an array: names of types are looked up in the source (using, typedef,

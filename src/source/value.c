@@ -251,6 +251,24 @@ static bool read_visible(const reading *r, size_t name, uint64_t *value) {
   return false;
 }
 
+bool bf_source_is_dim3(const bf_source *source, size_t index) {
+  if (index == 0 || source->token[index].kind != BF_SOURCE_WORD)
+    return false;
+  if (!bf_source_is(source, index - 1, ","))
+    return bf_source_is(source, index - 1, "dim3");
+  for (size_t i = index; i-- > 0;) { /* back past what is declared before it */
+    bool closes = bf_source_is(source, i, ")") || bf_source_is(source, i, "}");
+    if (closes && source->token[i].partner < i)
+      i = source->token[i].partner;
+    else if (bf_source_is(source, i, "dim3") && source->token[i + 1].kind == BF_SOURCE_WORD)
+      return true;
+    else if (closes || bf_source_is(source, i, "(") || bf_source_is(source, i, "{") ||
+             bf_source_is(source, i, ";") || source->token[i].in_directive)
+      return false;
+  }
+  return false;
+}
+
 /* The side of a dim3: name.x where `dim3 name(a, b)` declares it, once. */
 static bool read_side(const reading *r, size_t name, uint64_t *value) {
   const bf_source *source = r->source;
@@ -260,7 +278,7 @@ static bool read_side(const reading *r, size_t name, uint64_t *value) {
     side++;
   for (size_t i = 1; i < source->tokens && side < 3; i++) {
     size_t open = i + 1 + 2 * bf_source_is(source, i + 1, "=");
-    if (!is_same(source, i, name) || !bf_source_is(source, i - 1, "dim3") ||
+    if (!is_same(source, i, name) || !bf_source_is_dim3(source, i) ||
         !(bf_source_is(source, open, "(") || bf_source_is(source, open, "{")) ||
         source->token[open].partner >= source->tokens)
       continue;

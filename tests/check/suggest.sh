@@ -61,6 +61,17 @@ for name in tiles shapes; do
   done
 done
 
+# Arrays and pointers that are passed to the same functions, and instances with elements of several sizes, get one
+# change that is right for all of them.
+"$build/bankfold" suggest family.cu --launch family.launch --by swizzle --check --json >family.json || complain "family: status $?"
+python3 - family.json <<'END' || complain 'family: another result'
+import json, sys
+report = json.load(open(sys.argv[1]))
+patched = [array for array in report["arrays"] if array["patched"]]
+good = [array for array in patched if 2 * array["checked_conflicts"] < array["conflicts"]]
+sys.exit(not (report["equal"] and len(patched) == len(good) == 4))
+END
+
 # A source with CR LF at the ends of lines is patched line by line, too.
 sed 's/$/\r/' tiles.cu >crlf.cu
 "$build/bankfold" suggest crlf.cu --launch tiles.launch --patch crlf.diff --check >crlf.out || complain "crlf: status $?"

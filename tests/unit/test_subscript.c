@@ -141,6 +141,8 @@ static void launches_are_found(void **state) {
                              "  b<<<grid, block, 0, stream>>>(x);\n"
                              "  c<float, 3><<<dim3(n, n), dim3(N, N)>>>(x);\n"
                              "  d<<<n, m>>>(x); // not known\n"
+                             "  const dim3 rows = dim3(2, 3), sides(64, 2);\n"
+                             "  e<<<rows, sides>>>(x);\n"
                              "  int e = 1 << 3;\n"
                              "}\n";
   static const struct {
@@ -150,7 +152,8 @@ static void launches_are_found(void **state) {
   } expected[] = {{"a", true, false, 128, 1},
                   {"b", true, false, 32, 8},
                   {"c", true, true, 16, 16},
-                  {"d", false, false, 0, 0}};
+                  {"d", false, false, 0, 0},
+                  {"e", true, false, 64, 2}};
   bf_source *source;
   bf_diagnostic diagnostic;
   bf_source_launch launch;
@@ -166,7 +169,7 @@ static void launches_are_found(void **state) {
       assert_int_equal(launch.block[2], 1);
     }
   }
-  assert_int_equal(found, 4);
+  assert_int_equal(found, 5);
   bf_source_free(source);
 }
 
@@ -226,7 +229,8 @@ static void values_of_launches_are_found(void **state) {
 static void sides_of_templates_are_found(void **state) {
   (void)state;
   static const char text[] = "template <int S, class T> void run(T *p) { dim3 b(S, 8);\n"
-                             "  match<S, T><<<9, b>>>(p); match<T, S><<<9, S>>>(p); }\n";
+                             "  match<S, T><<<9, b>>>(p); match<T, S><<<9, S>>>(p); }\n"
+                             "void go() { turn<8, 4><<<1, 64>>>(p); turn<8><<<1, 128>>>(p); }\n";
   char path[] = "/tmp/bankfold.XXXXXX";
   const char *const list[] = {path};
   bf_source_launches *launches;
@@ -242,6 +246,13 @@ static void sides_of_templates_are_found(void **state) {
   assert_int_equal(found.block[0][1], 8);
   assert_false(bf_source_launches_find(launches, path, "match<2048, 2048>", &found));
   assert_false(bf_source_launches_find(launches, path, "match", &found));
+  /* the last arguments may be deduced */
+  assert_true(bf_source_launches_find(launches, path, "turn<8, 4, f<int, 3> >", &found));
+  assert_true(found.count == 1 && found.block[0][0] == 64);
+  assert_true(bf_source_launches_find(launches, path, "turn<8, 5, double>", &found));
+  assert_true(found.count == 1 && found.block[0][0] == 128);
+  assert_true(bf_source_launches_find(launches, path, "turn<9, 4>", &found));
+  assert_int_equal(found.count, 2);
   bf_source_launches_free(launches);
 }
 
