@@ -2,6 +2,7 @@
 #include "emu/alone.h"
 #include "emu/bind.h"
 #include "emu/clock.h"
+#include "emu/cluster.h"
 #include "emu/decode.h"
 #include "emu/device.h"
 #include "emu/proxy.h"
@@ -272,11 +273,21 @@ static bool is_in(const bf_emu_flight *flight, uint64_t address, bf_ptx_space sp
   }
 }
 
+/* Whether a generic address of shared memory is one of the block's own, which .shared means; an
+ * H200 says so, too (tests/programs/hopper_addresses.cu). */
+static bool is_own(const bf_emu_block *block, uint64_t address) {
+  const bf_emu_cluster *cluster = block->cluster;
+  return !cluster || cluster->count == 1 ||
+         (address - BF_EMU_SHARED_WINDOW) >> BF_EMU_RANK_SHIFT == block->rank;
+}
+
 static const bf_emu_op *isspacep(bf_emu_warp *warp, const bf_emu_op *op) {
   const uint64_t *a = BF_LANES(uint64_t, op->a);
   uint32_t mask = BF_MASK(), truth = 0;
   BF_EACH_LANE(mask, lane)
-  truth |= (uint32_t)is_in(warp->worker->flight, a[lane], (bf_ptx_space)op->small[0]) << lane;
+  truth |= (uint32_t)(is_in(warp->worker->flight, a[lane], (bf_ptx_space)op->small[0]) &&
+                      (!op->small[1] || is_own(warp->block, a[lane])))
+           << lane;
   bf_emu_set_predicate(warp, op->d, mask, truth);
   return op + 1;
 }
@@ -286,6 +297,8 @@ static bool select_isspacep(bf_emu_decoder *decoder, const bf_ptx_instruction *i
   op->d = bf_emu_bind_truth(decoder, &instruction->operand[0]);
   op->a = bf_emu_bind_source(decoder, &instruction->operand[1], BF_PTX_U64);
   op->small[0] = (uint8_t)instruction->space;
+  op->small[1] =
+      instruction->space == BF_PTX_SPACE_SHARED && !bf_ptx_has(instruction, "shared::cluster");
   op->run = isspacep;
   return true;
 }
