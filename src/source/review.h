@@ -36,6 +36,10 @@ typedef struct bf_review_array {
   /* Pointers lead to it: whether the change suits them is seen in the patched source only. */
   bool is_tentative;
   bool is_unfit; /* it was seen that it does not */
+  /* A pointer into memory that is carved by hand: where its bytes begin in the variable; and
+   * whether nobody accesses what lies before them, so that where it begins is not seen. */
+  uint64_t part_bytes;
+  bool is_adrift;
   /* The patched source, as it was run. */
   bool is_checked;
   uint64_t checked_wavefronts, checked_conflicts;

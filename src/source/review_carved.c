@@ -161,6 +161,15 @@ static const bf_source_array *known_declaration(const bf_review *review,
   return declared;
 }
 
+/* Whether the bytes of a part begin where those of another end, or where the array does: then it is
+ * seen where the part begins. */
+static bool is_moored(const carving *c, const part *own) {
+  bool is_behind = own->first == 0 || !own->declared->is_pointer;
+  for (unsigned i = 0; i < c->parts; i++)
+    is_behind |= c->part[i].first < own->first && c->part[i].end == own->first;
+  return is_behind;
+}
+
 /* Makes an array of each part, with its accesses; those of no part stay. */
 static int split(carving *c, bf_diagnostic *diagnostic) {
   bf_review *review = c->review;
@@ -182,6 +191,8 @@ static int split(carving *c, bf_diagnostic *diagnostic) {
     own->shared.name = c->part[i].declared->name;
     own->declared = known_declaration(review, c->part[i].declared);
     own->missing[0] = 0;
+    own->part_bytes = c->part[i].first;
+    own->is_adrift = !is_moored(c, &c->part[i]);
     error = bf_workload_create(&own->shared.workload) ? bf_no_memory(diagnostic) : BF_OK;
     review->arrays += !error;
   }

@@ -155,6 +155,17 @@ static int may_try(const bf_review *review, const bf_review_array *array, bool *
   return BF_OK;
 }
 
+/* Says why an array stays as it is where a pointer of its declaration may begin elsewhere than its
+ * accesses show, and the patched source does not show otherwise. */
+static void refuse_adrift(const bf_review *review, bf_review_array *array) {
+  for (size_t i = 0; i < review->arrays && !array->problem[0]; i++)
+    if (review->array[i].declared == array->declared && review->array[i].is_adrift &&
+        (!review->can_verify || array->is_unfit))
+      snprintf(array->problem, sizeof array->problem,
+               "where %.100s begins is not seen: nobody accesses the bytes before its own",
+               review->array[i].shared.name);
+}
+
 /* Tries to change an array in one way: adds its edits, or says why there are none. */
 static int try_change(bf_review *review, bf_review_array *array, const bf_suggestion *suggestion,
                       bf_diagnostic *diagnostic) {
@@ -163,7 +174,9 @@ static int try_change(bf_review *review, bf_review_array *array, const bf_sugges
   for (;;) {
     bf_patch_array change = bf_review_change(array, &array->patched);
     array->problem[0] = 0;
-    BF_TRY(find_problem(review, array, diagnostic));
+    refuse_adrift(review, array);
+    if (!array->problem[0])
+      BF_TRY(find_problem(review, array, diagnostic));
     if (!array->problem[0])
       BF_TRY(bf_patch_add(&review->patch, &change, array->problem, diagnostic));
     array->is_patched = !array->problem[0];

@@ -72,6 +72,28 @@ good = [array for array in patched if 2 * array["checked_conflicts"] < array["co
 sys.exit(not (report["equal"] and len(patched) == len(good) == 4))
 END
 
+# A pointer whose first elements nobody accesses may begin elsewhere than its accesses do: an XOR of the subscript is not
+# what it would be then, which the patched source shows. One that begins where they do is changed (family.cu).
+cat >adrift.cu <<'END'
+extern "C" __global__ void __launch_bounds__(32) adrift(float *out, const float *in) {
+  extern __shared__ float memory[];
+  float *first = memory;
+  float *second = first + 32;
+  first[threadIdx.x] = in[threadIdx.x];
+  for (int i = 0; i < 32; i++)
+    second[16 + threadIdx.x * 32 + i] = in[i * 32 + threadIdx.x];
+  __syncwarp();
+  float sum = first[threadIdx.x ^ 1];
+  for (int i = 0; i < 32; i++)
+    sum = sum * 3 + second[16 + (threadIdx.x ^ 5) * 32 + i];
+  out[threadIdx.x] = sum;
+}
+END
+printf '%s\n' 'buffer in f32 1024 random 0 1' 'buffer out f32 32 zero' 'launch adrift grid 1 block 32 shared 4288 with out in' >adrift.launch
+"$build/bankfold" suggest adrift.cu --launch adrift.launch --by swizzle --patch adrift.diff >adrift.out || complain "adrift: status $?"
+grep -q 'no patch: where second begins is not seen' adrift.out || complain 'adrift: not said'
+[ ! -e adrift.diff ] || complain 'adrift: patched'
+
 # A source with CR LF at the ends of lines is patched line by line, too.
 sed 's/$/\r/' tiles.cu >crlf.cu
 "$build/bankfold" suggest crlf.cu --launch tiles.launch --patch crlf.diff --check >crlf.out || complain "crlf: status $?"
