@@ -248,12 +248,15 @@ static inline placing place_global(const bf_emu_warp *warp, const bf_emu_op *op,
   return SCATTERED;
 }
 
-/* Whether all lanes of mask lie one behind the other, as if those between them did too. Mostly the
- * first two tell. */
+/* So few lanes are moved one by one sooner than looked at once more. */
+enum { FEW_LANES = 6 };
+
+/* Whether all lanes of mask lie one behind the other, as if those between them did too, and are
+ * worth a look. Mostly the first two tell. */
 static inline bool are_in_line(uint32_t mask, const uint64_t *from, unsigned size) {
   unsigned lowest = BF_FIRST_LANE(mask), next = BF_FIRST_LANE(mask & (mask - 1));
   uint64_t base = from[lowest] - (uint64_t)lowest * size, apart = 0;
-  if (from[next] != base + (uint64_t)next * size)
+  if (from[next] != base + (uint64_t)next * size || __builtin_popcount(mask) < FEW_LANES)
     return false;
   for (unsigned lane = 0; lane < BF_EMU_LANES; lane++)
     apart |= (from[lane] ^ (base + (uint64_t)lane * size)) & (0 - (uint64_t)(mask >> lane & 1));
