@@ -512,6 +512,7 @@ static void fill_turns(const bf_sim_gpu *gpu, uint64_t first, uint64_t cycles,
 
 static void add_counts(bf_sim_result *sum, const bf_sim_result *own) {
   sum->issued += own->issued;
+  sum->guarded += own->guarded;
   for (unsigned i = 0; i < BF_SIM_ACTIVITIES; i++)
     sum->activity[i] += own->activity[i];
   sum->turns += own->turns;

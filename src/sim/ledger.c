@@ -237,6 +237,7 @@ static void add_result(bf_sim_result *to, const bf_sim_result *from) {
   to->cycles += from->cycles;
   to->seconds += from->seconds;
   to->issued += from->issued;
+  to->guarded += from->guarded;
   for (unsigned i = 0; i < BF_SIM_ACTIVITIES; i++)
     to->activity[i] += from->activity[i];
   to->turns += from->turns;

@@ -113,6 +113,7 @@ static void scale_site(bf_sim_site *site, double by) {
 /* Makes counts of a part those of all. */
 static void scale_counts(bf_sim_result *result, double by) {
   uint64_t *counts[] = {&result->issued,
+                        &result->guarded,
                         &result->turns,
                         &result->resident_warp_cycles,
                         &result->shared_lanes,

@@ -286,6 +286,7 @@ static void issue_guarded(bf_sim_sm *sm, scored *score, const bf_sim_op *op) {
   its->turn = turn + cycles;
   sm->count.turns += cycles;
   sm->count.issued += op->guarded;
+  sm->count.guarded += op->guarded;
   score->guarded_at = its->turn;
 }
 

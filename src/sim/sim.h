@@ -162,6 +162,7 @@ typedef struct bf_sim_result {
   bool is_inferred;                     /* from other launches of the kernel */
   double seconds;                       /* of the GPU */
   uint64_t issued;                      /* warp instructions that took an issue slot */
+  uint64_t guarded;                     /* of these, those that a guard keeps from all lanes */
   uint64_t activity[BF_SIM_ACTIVITIES]; /* issue slots by kind; scoreboard pipeline only */
   uint64_t turns;                       /* of schedulers, from the first block to the last cycle */
   uint64_t stalls[BF_SIM_STALLS];       /* turns without issue, by reason */
