@@ -3,8 +3,10 @@
  * library and without. Prints JSON lines.
  *
  *   bench_inject BUILD_FOLDER FILE.ptx...
+ *   bench_inject --launch FILE.ptx KERNEL COUNT
  *
- * Each file becomes a fat binary packed with zstd, as nvcc makes them. */
+ * Each file becomes a fat binary packed with zstd, as nvcc makes them. The second form launches a
+ * kernel so many times and prints nothing: bench/inject_calls.py counts its instructions. */
 #include "base/base.h"
 #include "exchange/settings.h"
 #include "inject/abi.h"
@@ -117,10 +119,12 @@ static void measure_loads(const char *name, char **paths, int count) {
          name, count, bytes, all * 1e3, slowest_bytes, slowest * 1e3);
 }
 
+typedef int launch_kernel(void *, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned,
+                          unsigned, void *, void **, void **);
+
 /* Launches a kernel again and again, with a size of dynamic shared memory. */
 static void measure_launches(const char *name, void *function, unsigned bytes) {
-  int (*launch)(void *, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned,
-                void *, void **, void **);
+  launch_kernel *launch;
   double best = 1e9;
   void *stream = (void *)2;
   *(void **)&launch = find("cuLaunchKernel");
@@ -136,8 +140,8 @@ static void measure_launches(const char *name, void *function, unsigned bytes) {
       name, bytes, best * 1e9);
 }
 
-/* Launches a kernel with dynamic shared memory of the first file. */
-static void measure_kernel(const char *name, const char *path) {
+/* A kernel of a file of PTX. */
+static void *load_kernel(const char *path, const char *kernel) {
   int (*load)(void **, const void *);
   int (*get)(void **, void *, const char *);
   size_t size;
@@ -145,10 +149,26 @@ static void measure_kernel(const char *name, const char *path) {
   *(void **)&load = find("cuModuleLoadData");
   *(void **)&get = find("cuModuleGetFunction");
   if (load(&module, read_file(path, &size)) != CUDA_SUCCESS ||
-      get(&function, module, "rotate") != CUDA_SUCCESS)
+      get(&function, module, kernel) != CUDA_SUCCESS)
     die("no kernel");
+  return function;
+}
+
+/* Launches a kernel with dynamic shared memory of the first file. */
+static void measure_kernel(const char *name, const char *path) {
+  void *function = load_kernel(path, "rotate");
   measure_launches(name, function, 0);
   measure_launches(name, function, DYNAMIC_BYTES);
+}
+
+static int launch_often(const char *path, const char *kernel, unsigned long count) {
+  launch_kernel *launch;
+  void *function = load_kernel(path, kernel), *stream = (void *)2;
+  *(void **)&launch = find("cuLaunchKernel");
+  for (unsigned long i = 0; i < count; i++)
+    if (launch(function, 1, 2, 3, 4, 5, 6, 0, stream, stream, NULL) != CUDA_SUCCESS)
+      die("a launch is refused");
+  return 0;
 }
 
 /* ---- The processes ---- */
@@ -188,6 +208,8 @@ static int measure(const char *part, char **paths, int count) {
 int main(int argc, char **argv) {
   if (argc > 3 && strcmp(argv[1], "--measured") == 0)
     return measure(argv[2], argv + 3, argc - 3);
+  if (argc == 5 && strcmp(argv[1], "--launch") == 0)
+    return launch_often(argv[2], argv[3], strtoul(argv[4], NULL, 10));
   if (argc < 3)
     die("usage: bench_inject BUILD_FOLDER FILE.ptx...");
   char library[4096], drivers[4096], cache[] = "/tmp/bench_inject.XXXXXX", remove[64];

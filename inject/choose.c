@@ -9,7 +9,8 @@
  *
  * Where it is to learn, launches that can get either take turns, in an order that is drawn, until
  * one version is faster beyond noise, or noise has been measured for long enough; then the answer
- * holds for many launches before it is looked at again. */
+ * holds for many launches before it is looked at again. Where an earlier run has learnt that the
+ * first version serves, nothing is predicted until then, and the second is not loaded. */
 #include "inject.h"
 
 #include "lock.h"
@@ -42,6 +43,7 @@ typedef struct size {
 
 typedef struct inject_decision {
   struct inject_decision *next;
+  _Atomic(struct inject_decision *) later; /* in its place, where it was looked at again */
   size of;
   atomic_bool is_beside;
   atomic_uint refused;  /* by the driver, with this error */
@@ -52,6 +54,8 @@ typedef struct inject_decision {
   inject_lesson *lesson;                /* under the lock; NULL: nothing is learnt */
   struct inject_decision *next_learner; /* in the list of all */
   atomic_bool is_learnt;                /* the answer holds */
+  bool is_recalled;                     /* an earlier run has learnt that the first version serves;
+                                           the second was not asked for */
   uint64_t seed;                        /* of the order of turns */
   atomic_uint turn;                     /* launches that were given out in turns */
   atomic_uint held;                     /* launches since the answer */
@@ -191,14 +195,19 @@ static bool keeps_registers(const version *own, const version *beside, inject_de
   return true;
 }
 
+/* Whether the user has named a hash for the kernel. */
+static bool is_named(const inject_pair *pair) {
+  const inject_settings *settings = inject_settings_get();
+  return settings && inject_is_named(settings, pair->kernel->name);
+}
+
 /* Whether the second version is expected to be faster in a launch that can get it. Hashes that the
  * user names are; a proposal is where nothing that the driver says speaks against it. *may_gain
  * becomes false where it cannot be faster: it has as many wavefronts. */
 static bool expects_gain(const inject_pair *pair, const inject_launch *launch, const version *own,
                          const version *beside, inject_decision *to, bool *may_gain) {
-  const inject_settings *settings = inject_settings_get();
   unsigned resident[2] = {(unsigned)own->blocks, (unsigned)beside->blocks};
-  if (settings && inject_is_named(settings, pair->kernel->name))
+  if (is_named(pair))
     return true;
   if (!keeps_registers(own, beside, to))
     return false;
@@ -213,16 +222,80 @@ static bool expects_gain(const inject_pair *pair, const inject_launch *launch, c
   return is_worth;
 }
 
+/* ---- Lessons ---- */
+
+static inject_decision *learners; /* under the lock */
+
+/* A number for the order of turns: others for other kernels, sizes and numbers of earlier samples.
+ */
+static uint64_t seed_of(const inject_lesson *lesson) {
+  uint64_t seed = lesson->grid_bits + 7 * lesson->rows + 131 * lesson->block[0] +
+                  17 * lesson->learning.count[0] + lesson->learning.count[1];
+  for (const char *at = lesson->pair->kernel->name; *at; at++)
+    seed = 31 * seed + (unsigned char)*at;
+  return seed;
+}
+
+/* Prepares to learn about launches that can get either version, where that is asked for. What
+ * earlier runs have learnt is known, and all there is where times are taken, unless it is looked at
+ * anew. */
+static void start_learning(const inject_pair *pair, bool is_anew, inject_decision *to) {
+  const inject_settings *settings = inject_settings_get();
+  int device = 0;
+  inject_lesson *made = settings && settings->recalls ? calloc(1, sizeof *made) : NULL;
+  if (!made)
+    return;
+  *made = (inject_lesson){.pair = pair,
+                          .block = {to->of.block[0], to->of.block[1], to->of.block[2]},
+                          .rows = to->of.rows,
+                          .grid_bits = to->of.grid_class};
+  if (!driver.device || !driver.device_name || driver.device(&device) != CUDA_SUCCESS ||
+      driver.device_name(made->gpu, sizeof made->gpu, device) != CUDA_SUCCESS)
+    strcpy(made->gpu, "unknown");
+  if (!is_anew)
+    inject_memory_recall(made);
+  to->seed = seed_of(made);
+  to->lesson = made;
+}
+
+static void forget_lesson(inject_decision *of) {
+  free(of->lesson);
+  of->lesson = NULL;
+}
+
+/* Whether nothing is gained by the second version of a hash that nobody has asked for. */
+static bool is_alike(const inject_lesson *lesson) {
+  return inject_learn_are_alike(&lesson->learning) && !is_named(lesson->pair);
+}
+
+/* Whether earlier runs have learnt that the first version serves; the decision says so. */
+static bool recalls_own(inject_decision *to) {
+  const inject_lesson *lesson = to->lesson;
+  bool is_faster = lesson && lesson->verdict == INJECT_OWN;
+  to->is_recalled =
+      is_faster || (lesson && lesson->verdict == INJECT_UNDECIDED && is_alike(lesson));
+  if (to->is_recalled)
+    object(to, is_faster ? "it is faster, as was learnt before"
+                         : "both versions take as long, as was learnt before");
+  return to->is_recalled;
+}
+
 /* ---- Second versions that are loaded apart ---- */
 
-/* Whether the second version, of which nothing is known but its PTX, may be worth it in a launch:
- * it is compiled then. Else the decision says why not. */
+/* What is predicted of a second version of which nothing is known but its PTX: it is taken to need
+ * what the first needs. */
+typedef struct outlook {
+  bool is_known, is_expected, may_gain;
+} outlook;
+
+/* Whether it may be worth it in a launch: it is compiled then. Else the decision says why not. */
 static bool is_wanted(const inject_pair *pair, const inject_launch *launch, const version *own,
-                      inject_decision *to) {
-  const inject_settings *settings = inject_settings_get();
-  bool may_gain = true;
-  bool is_expected = expects_gain(pair, launch, own, own, to, &may_gain);
-  return is_expected || (may_gain && settings && settings->recalls);
+                      inject_decision *to, outlook *seen) {
+  if (to->lesson && to->lesson->verdict == INJECT_BESIDE)
+    return true;
+  *seen = (outlook){.is_known = true, .may_gain = true};
+  seen->is_expected = expects_gain(pair, launch, own, own, to, &seen->may_gain);
+  return seen->is_expected || (seen->may_gain && to->lesson);
 }
 
 /* Sets for the second version what the program has set so far. */
@@ -246,50 +319,16 @@ static bool complete(inject_pair *pair) {
 /* Whether the pair has its second version, which is compiled where the launch may be worth it. Else
  * the decision says why not, and *is_late that it may have it later. */
 static bool has_second(inject_pair *pair, const inject_launch *launch, const version *own,
-                       inject_decision *to, bool *is_late) {
+                       inject_decision *to, outlook *seen, bool *is_late) {
   if (pair->beside)
     return true;
-  if (inject_apart_look(pair) == INJECT_APART_IDLE && !is_wanted(pair, launch, own, to))
+  if (inject_apart_look(pair) == INJECT_APART_IDLE && !is_wanted(pair, launch, own, to, seen))
     return false;
   inject_apart_state state = inject_apart_get(pair);
   *is_late = state == INJECT_APART_BUSY || state == INJECT_APART_IDLE;
   if (*is_late)
     return object(to, "its second version is being compiled");
   return complete(pair) || object(to, "the driver refuses its second version");
-}
-
-/* ---- Lessons ---- */
-
-static inject_decision *learners; /* under the lock */
-
-/* A number for the order of turns: others for other kernels, sizes and numbers of earlier samples.
- */
-static uint64_t seed_of(const inject_lesson *lesson) {
-  uint64_t seed = lesson->grid_bits + 7 * lesson->rows + 131 * lesson->block[0] +
-                  17 * lesson->learning.count[0] + lesson->learning.count[1];
-  for (const char *at = lesson->pair->kernel->name; *at; at++)
-    seed = 31 * seed + (unsigned char)*at;
-  return seed;
-}
-
-/* Prepares to learn about launches that can get either version, where that is asked for; what
- * earlier runs have learnt is known, and all there is where times are taken. */
-static void start_learning(const inject_pair *pair, inject_decision *to) {
-  const inject_settings *settings = inject_settings_get();
-  int device = 0;
-  inject_lesson *made = settings && settings->recalls ? calloc(1, sizeof *made) : NULL;
-  if (!made)
-    return;
-  *made = (inject_lesson){.pair = pair,
-                          .block = {to->of.block[0], to->of.block[1], to->of.block[2]},
-                          .rows = to->of.rows,
-                          .grid_bits = to->of.grid_class};
-  if (!driver.device || !driver.device_name || driver.device(&device) != CUDA_SUCCESS ||
-      driver.device_name(made->gpu, sizeof made->gpu, device) != CUDA_SUCCESS)
-    strcpy(made->gpu, "unknown");
-  inject_memory_recall(made);
-  to->seed = seed_of(made);
-  to->lesson = made;
 }
 
 /* Whether the second version is one for blocks of that size; else the decision says so. */
@@ -303,18 +342,34 @@ static bool suits_block(const inject_kernel *kernel, const inject_launch *launch
   return true;
 }
 
-/* Asks about both versions, and decides; *is_late: the answer holds for this launch only. */
+/* Whether a launch that can get the second version does so; *may_gain as for expects_gain. */
+static bool prefers(const inject_pair *pair, const inject_launch *launch, const version *own,
+                    const version *beside, const outlook *seen, inject_decision *to,
+                    bool *may_gain) {
+  if (to->lesson && to->lesson->verdict == INJECT_BESIDE) {
+    object(to, "it is faster, as was learnt before");
+    return true;
+  }
+  if (!seen->is_known || beside->blocks != own->blocks)
+    return expects_gain(pair, launch, own, beside, to, may_gain);
+  *may_gain = seen->may_gain;
+  return seen->is_expected && (is_named(pair) || keeps_registers(own, beside, to));
+}
+
+/* Asks about both versions, and decides. *can_learn: launches can get either, and may gain.
+ * *is_late: the answer holds for this launch only. */
 static bool decide(inject_pair *pair, const inject_launch *launch, inject_decision *to,
-                   bool *is_late) {
+                   bool *can_learn, bool *is_late) {
   uint64_t threads = inject_launch_threads(launch);
   version own, beside;
+  outlook seen = {0};
   if (atomic_load(&pair->subject->is_out))
     return object(to, "what the program has set for it could not be set for the second version");
-  if (!suits_block(pair->kernel, launch, to))
+  if (!suits_block(pair->kernel, launch, to) || recalls_own(to))
     return false;
   if (!ask(pair->own, pair->is_of_library, threads, launch->bytes, &own))
     return object(to, "the driver does not say what it needs");
-  if (!has_second(pair, launch, &own, to, is_late))
+  if (!has_second(pair, launch, &own, to, &seen, is_late))
     return false;
   if (!ask(pair->beside, pair->is_of_library, threads, inject_round(pair->kernel, launch->bytes),
            &beside))
@@ -323,10 +378,8 @@ static bool decide(inject_pair *pair, const inject_launch *launch, inject_decisi
   to->fits_as_many = beside.blocks >= own.blocks;
   if (!can_launch(&beside, threads, to))
     return false;
-  bool may_gain = true, is_expected = expects_gain(pair, launch, &own, &beside, to, &may_gain);
-  if (may_gain)
-    start_learning(pair, to);
-  return is_expected;
+  *can_learn = true;
+  return prefers(pair, launch, &own, &beside, &seen, to, can_learn);
 }
 
 /* Logs what was decided. */
@@ -374,8 +427,8 @@ static _Atomic(inject_decision *) *bucket_of(inject_subject *subject, const size
   return &subject->bucket[(mixed ^ mixed >> 5) % BUCKETS];
 }
 
-/* The decision about launches of that size; NULL: none yet. */
-static inject_decision *find(inject_subject *subject, const size *of) {
+/* The first decision about launches of that size; NULL: none yet. */
+static inject_decision *find_first(inject_subject *subject, const size *of) {
   inject_decision *at = atomic_load_explicit(&subject->last, memory_order_acquire);
   if (at && is_same(&at->of, of))
     return at;
@@ -387,14 +440,24 @@ static inject_decision *find(inject_subject *subject, const size *of) {
   return at;
 }
 
-/* Keeps a decision, unless another thread was faster; the one that is kept. */
-static inject_decision *keep(inject_subject *subject, inject_decision *made) {
+/* The decision that holds. */
+static inject_decision *find(inject_subject *subject, const size *of) {
+  inject_decision *found = find_first(subject, of);
+  inject_decision *later = found ? atomic_load_explicit(&found->later, memory_order_acquire) : NULL;
+  return later ? later : found;
+}
+
+/* Keeps a decision, in the place of an earlier one where there is one, unless another thread was
+ * faster; the one that is kept. */
+static inject_decision *keep(inject_subject *subject, inject_decision *earlier,
+                             inject_decision *made) {
   _Atomic(inject_decision *) *bucket = bucket_of(subject, &made->of);
   inject_lock();
   inject_decision *known = find(subject, &made->of);
+  known = known == earlier ? NULL : known;
   if (!known) {
     made->next = atomic_load(bucket);
-    atomic_store_explicit(bucket, made, memory_order_release);
+    atomic_store_explicit(earlier ? &earlier->later : bucket, made, memory_order_release);
     atomic_fetch_add(&subject->decisions, 1);
     atomic_fetch_add(&subject->valued, made->of.values != 0);
     made->next_learner = learners;
@@ -402,46 +465,51 @@ static inject_decision *keep(inject_subject *subject, inject_decision *made) {
   }
   inject_unlock();
   if (known) {
-    free(made->lesson);
+    forget_lesson(made);
     free(made);
   }
   return known ? known : made;
 }
 
-/* Decides about launches of that size for the first time; NULL: there are too many, no memory, or
- * nothing to decide about yet. */
-static inject_decision *make(inject_pair *pair, const inject_launch *launch, const size *of) {
+/* Decides about a launch while the driver answers questions: they may load code, which is refused
+ * to threads that are not relaxed about streams that are captured. */
+static bool decide_relaxed(inject_pair *pair, const inject_launch *launch, inject_decision *to,
+                           bool *is_late) {
+  int mode = CU_STREAM_CAPTURE_MODE_RELAXED;
+  bool is_relaxed = driver.exchange_mode && driver.exchange_mode(&mode) == CUDA_SUCCESS;
+  bool can_learn = false, is_beside = decide(pair, launch, to, &can_learn, is_late);
+  if (is_relaxed)
+    driver.exchange_mode(&mode);
+  if (!can_learn)
+    forget_lesson(to);
+  return is_beside;
+}
+
+/* Decides about launches of that size for the first time, or anew in the place of an earlier
+ * decision; NULL: there are too many, no memory, or nothing to decide about yet. */
+static inject_decision *make(inject_pair *pair, const inject_launch *launch, const size *of,
+                             inject_decision *earlier) {
   bool is_late = false;
   inject_decision *made = NULL;
-  if (atomic_load(&pair->subject->decisions) < MOST_DECISIONS)
+  if (earlier || atomic_load(&pair->subject->decisions) < MOST_DECISIONS)
     made = calloc(1, sizeof *made);
   if (!made)
     return NULL;
   made->of = *of;
-  /* Questions may load code, which is refused to threads that are not relaxed about streams that
-   * are captured. */
-  int mode = CU_STREAM_CAPTURE_MODE_RELAXED;
-  bool is_relaxed = driver.exchange_mode && driver.exchange_mode(&mode) == CUDA_SUCCESS;
-  bool is_beside = decide(pair, launch, made, &is_late);
-  if (is_relaxed)
-    driver.exchange_mode(&mode);
+  start_learning(pair, earlier != NULL, made);
+  bool is_beside = decide_relaxed(pair, launch, made, &is_late);
   if (is_late) {
+    forget_lesson(made);
     free(made);
     return NULL;
   }
-  if (made->lesson && made->lesson->verdict != INJECT_UNDECIDED) {
-    is_beside = made->lesson->verdict == INJECT_BESIDE;
-    object(made, "it is faster, as was learnt before");
-    atomic_init(&made->is_learnt, true);
-  } else if (made->lesson) {
-    atomic_init(&made->is_learnt, inject_learn_is_over(&made->lesson->learning));
-  }
-  if (inject_takes_times) {
-    free(made->lesson);
-    made->lesson = NULL;
-  }
+  if (made->lesson)
+    atomic_init(&made->is_learnt, made->lesson->verdict != INJECT_UNDECIDED ||
+                                      inject_learn_is_over(&made->lesson->learning));
+  if (inject_takes_times)
+    forget_lesson(made);
   atomic_init(&made->is_beside, is_beside);
-  inject_decision *kept = keep(pair->subject, made);
+  inject_decision *kept = keep(pair->subject, earlier, made);
   if (kept == made)
     tell(pair, launch, made);
   return kept;
@@ -504,6 +572,8 @@ static bool add_sample(inject_decision *to, bool is_beside, float ns) {
   to->lesson->verdict = verdict;
   if (verdict != INJECT_UNDECIDED)
     atomic_store(&to->is_beside, verdict == INJECT_BESIDE);
+  else if (is_alike(to->lesson))
+    atomic_store(&to->is_beside, false);
   atomic_store(&to->held, 0);
   atomic_store(&to->is_learnt, true);
   return true;
@@ -529,10 +599,19 @@ static void look_again(inject_decision *decision) {
   inject_unlock();
 }
 
+/* Counts a launch since the answer; whether there have been so many that it is looked at again. A
+ * few that other threads count meanwhile do not matter. */
+static bool is_old(inject_decision *decision) {
+  unsigned held = atomic_load_explicit(&decision->held, memory_order_relaxed);
+  if (held < HELD_LAUNCHES)
+    atomic_store_explicit(&decision->held, held + 1, memory_order_relaxed);
+  return held + 1 >= HELD_LAUNCHES;
+}
+
 /* The version that a launch gets where something is learnt from it; is_beside is what is known. */
 static bool take_turn(inject_launch *launch, inject_decision *decision, bool is_beside) {
   if (atomic_load_explicit(&decision->is_learnt, memory_order_relaxed)) {
-    if (atomic_fetch_add(&decision->held, 1) + 1 == HELD_LAUNCHES)
+    if (is_old(decision))
       look_again(decision);
     return is_beside;
   }
@@ -550,28 +629,38 @@ static bool take_turn(inject_launch *launch, inject_decision *decision, bool is_
   return inject_learn_turn(decision->seed, turn);
 }
 
-void inject_choose(inject_pair *pair, inject_launch *launch) {
-  pthread_once(&once, find_driver);
-  bool is_there = __atomic_load_n(&pair->beside, __ATOMIC_ACQUIRE);
-  if (!is_there && !inject_takes_times && inject_apart_look(pair) == INJECT_APART_BUSY)
-    return;
+/* The decision about a launch, which is made where there is none, or none that holds any more. */
+static inject_decision *find_or_make(inject_pair *pair, const inject_launch *launch) {
   size of = size_of(pair, launch);
-  inject_decision *found = find(pair->subject, &of);
+  inject_decision *found = find(pair->subject, &of), *made;
   if (!found && of.values && atomic_load(&pair->subject->valued) >= MOST_VALUES) {
     of.values = 0; /* there are too many to look at each */
     found = find(pair->subject, &of);
   }
-  if (!found)
-    found = make(pair, launch, &of);
+  if (found && !(found->is_recalled && is_old(found)))
+    return found;
+  made = make(pair, launch, &of, found);
+  return made ? made : found;
+}
+
+void inject_choose(inject_pair *pair, inject_launch *launch) {
+  pthread_once(&once, find_driver);
+  void *beside = __atomic_load_n(&pair->beside, __ATOMIC_ACQUIRE);
+  if (!beside && !inject_takes_times && inject_apart_look(pair) == INJECT_APART_BUSY)
+    return;
+  inject_decision *found = find_or_make(pair, launch);
   launch->decision = found;
   bool is_beside = found && atomic_load_explicit(&found->is_beside, memory_order_relaxed);
-  /* Another handle of the same kernel may have been decided about. */
-  void *beside = __atomic_load_n(&pair->beside, __ATOMIC_ACQUIRE);
-  if (!beside && found && (is_beside || found->lesson) && complete(pair))
+  if (!is_beside && !(found && found->lesson))
+    return;
+  /* It may have been loaded by now, and another handle of the kernel may have been decided about.
+   */
+  beside = __atomic_load_n(&pair->beside, __ATOMIC_ACQUIRE);
+  if (!beside && complete(pair))
     beside = __atomic_load_n(&pair->beside, __ATOMIC_ACQUIRE);
   if (!beside)
     return;
-  if (found && found->lesson && !launch->is_node)
+  if (found->lesson && !launch->is_node)
     is_beside = take_turn(launch, found, is_beside);
   /* A program reads the size of a node's dynamic memory, and may give it back. */
   bool is_read = launch->is_node && pair->kernel->row_bytes;
@@ -584,7 +673,7 @@ void inject_choose(inject_pair *pair, inject_launch *launch) {
 
 void inject_choice_refused(const inject_launch *launch) {
   inject_decision *decision = launch->decision;
-  const inject_pair *pair = inject_handle_pair(launch->function);
+  const inject_pair *pair = launch->pair;
   atomic_store(&decision->is_beside, false);
   if (atomic_exchange(&decision->refused, (unsigned)launch->refusal) == 0 && pair)
     inject_log("%s, blocks of %llu threads: as it is: the driver refuses the second version "

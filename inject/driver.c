@@ -8,7 +8,7 @@
 
 /* ---- The driver's own functions ---- */
 
-static _Atomic(void *) real_functions[SLOTS];
+_Atomic(void *) inject_reals[SLOTS];
 
 static const char *const slot_names[] = {
 #define X(name, asked, since, per_thread) #name,
@@ -16,12 +16,9 @@ static const char *const slot_names[] = {
 #undef X
 };
 
-void *inject_real(inject_slot at) {
-  void *real = atomic_load(&real_functions[at]);
-  if (!real) {
-    real = inject_driver(slot_names[at]);
-    atomic_store(&real_functions[at], real);
-  }
+void *inject_find_real(inject_slot at) {
+  void *real = inject_driver(slot_names[at]);
+  atomic_store(&inject_reals[at], real);
   return real;
 }
 
@@ -434,7 +431,7 @@ static void keep_real(inject_slot at, void *real) {
   static atomic_bool is_found;
   if (!atomic_exchange(&is_found, true))
     inject_log("the driver is found through %s", slot_names[at]);
-  atomic_store(&real_functions[at], real);
+  atomic_store(&inject_reals[at], real);
 }
 
 bool inject_replaces(const char *name) { return find_slot(name) < SLOTS; }

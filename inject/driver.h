@@ -17,8 +17,16 @@ typedef enum inject_slot {
   SLOTS
 } inject_slot;
 
-/* The driver's function of a slot: as the program found it, or found now; NULL: there is none. */
-void *inject_real(inject_slot at);
+/* The driver's functions, as the program found them; NULL: not yet. */
+extern _Atomic(void *) inject_reals[SLOTS];
+/* Finds that of a slot now; NULL: there is none. */
+void *inject_find_real(inject_slot at);
+
+/* The driver's function of a slot; NULL: there is none. */
+static inline void *inject_real(inject_slot at) {
+  void *known = __atomic_load_n((void **)&inject_reals[at], __ATOMIC_ACQUIRE);
+  return __builtin_expect(known != NULL, 1) ? known : inject_find_real(at);
+}
 
 /* Calls the driver's function; a result. */
 #define REAL(name, ...)                                                                            \

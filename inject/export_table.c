@@ -79,6 +79,7 @@ static int launch(void *function, unsigned grid_x, unsigned grid_y, unsigned gri
                   void *stream, void **extra) {
   launch_function *real = (launch_function *)atomic_load(&original)[LAUNCH];
   inject_launch made = {.function = function,
+                        .pair = inject_handle_pair(function),
                         .grid = {grid_x, grid_y, grid_z},
                         .block = {block_x, block_y, block_z},
                         .bytes = bytes,

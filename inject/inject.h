@@ -234,12 +234,16 @@ void inject_apart_wait(void);
 
 /* ---- Launches ---- */
 
+/* Times are taken: a file is named for them when the library is loaded. */
+extern bool inject_takes_times;
+
 /* Second versions own whole rows of shared memory (rewrite/rewrite.h). */
 enum { INJECT_ROW_BYTES = 128 };
 
 /* A launch, as the program asks for it and as it is done. */
 typedef struct inject_launch {
   void *function;
+  inject_pair *pair; /* of the function, or NULL */
   unsigned grid[3], block[3];
   unsigned bytes; /* of dynamic shared memory */
   void *stream;
@@ -351,6 +355,7 @@ inject_verdict inject_learn_judge(const inject_learning *learning);
 /* Whether no more is to be learnt where there is no verdict: there is no room for more, or the
  * medians of enough samples are alike. */
 bool inject_learn_is_over(const inject_learning *learning);
+bool inject_learn_are_alike(const inject_learning *learning);
 /* The version that a turn gets: each one in every two turns, in an order without a period, and
  * another one for another seed. */
 bool inject_learn_turn(uint64_t seed, unsigned turn);
@@ -379,8 +384,6 @@ void inject_memory_keep(const inject_lesson *lesson, size_t count);
 
 /* ---- Times of launches ---- */
 
-/* Times are taken: a file is named for them when the library is loaded. */
-extern bool inject_takes_times;
 /* Names the file; NULL: none. */
 void inject_times_start(const char *file);
 /* Before and after the launch, where times are taken; result is the driver's. The second waits

@@ -8,7 +8,7 @@
 /* ---- One launch ---- */
 
 void inject_launch_begin(inject_launch *launch) {
-  inject_pair *pair = inject_handle_pair(launch->function);
+  inject_pair *pair = launch->pair;
   launch->chosen = launch->function;
   launch->chosen_bytes = launch->bytes;
   if (pair && pair->own == launch->function)
@@ -53,13 +53,16 @@ void inject_launch_end(inject_launch *launch, int result) {
       unsigned block_z
 #define GIVEN_SIZES grid_x, grid_y, grid_z, block_x, block_y, block_z
 #define LAUNCH(stream_0)                                                                           \
-  .function = function, .grid = {grid_x, grid_y, grid_z}, .block = {block_x, block_y, block_z},    \
-  .bytes = bytes, .stream = stream ? stream : (stream_0)
+  .function = function, .pair = pair, .grid = {grid_x, grid_y, grid_z},                            \
+  .block = {block_x, block_y, block_z}, .bytes = bytes, .stream = stream ? stream : (stream_0)
 
 /* Each with what stream 0 means to it. */
 #define LAUNCH_KERNEL(name, stream_0)                                                              \
   API(name, void *function, SIZES, unsigned bytes, void *stream, void **parameters,                \
       void **extra) {                                                                              \
+    inject_pair *pair = inject_handle_pair(function);                                              \
+    if (!pair && !inject_takes_times)                                                              \
+      return REAL(name, function, GIVEN_SIZES, bytes, stream, parameters, extra);                  \
     inject_launch launch = {LAUNCH(stream_0), .parameters = parameters, .extra = extra};           \
     RETURN_LAUNCH(                                                                                 \
         REAL(name, launch.chosen, GIVEN_SIZES, launch.chosen_bytes, stream, parameters, extra));   \
@@ -69,6 +72,9 @@ LAUNCH_KERNEL(cuLaunchKernel_ptsz, CU_STREAM_PER_THREAD)
 
 #define LAUNCH_COOPERATIVE(name, stream_0)                                                         \
   API(name, void *function, SIZES, unsigned bytes, void *stream, void **parameters) {              \
+    inject_pair *pair = inject_handle_pair(function);                                              \
+    if (!pair && !inject_takes_times)                                                              \
+      return REAL(name, function, GIVEN_SIZES, bytes, stream, parameters);                         \
     inject_launch launch = {LAUNCH(stream_0), .parameters = parameters, .is_cooperative = true};   \
     RETURN_LAUNCH(                                                                                 \
         REAL(name, launch.chosen, GIVEN_SIZES, launch.chosen_bytes, stream, parameters));          \
@@ -87,9 +93,11 @@ static bool is_cooperative(const cu_launch_config *config) {
 
 #define LAUNCH_CONFIGURED(name, stream_0)                                                          \
   API(name, const cu_launch_config *config, void *function, void **parameters, void **extra) {     \
-    if (!config)                                                                                   \
+    inject_pair *pair = inject_handle_pair(function);                                              \
+    if (!config || (!pair && !inject_takes_times))                                                 \
       return REAL(name, config, function, parameters, extra);                                      \
     inject_launch launch = {.function = function,                                                  \
+                            .pair = pair,                                                          \
                             .grid = {config->grid[0], config->grid[1], config->grid[2]},           \
                             .block = {config->block[0], config->block[1], config->block[2]},       \
                             .bytes = config->shared_bytes,                                         \
@@ -110,7 +118,9 @@ LAUNCH_CONFIGURED(cuLaunchKernelEx_ptsz, CU_STREAM_PER_THREAD)
 static inject_launch begin_node(const cu_kernel_node *node, size_t size, cu_kernel_node *copy) {
   *copy = (cu_kernel_node){0};
   memcpy(copy, node, size);
-  inject_launch launch = {.function = copy->function ? copy->function : copy->kernel,
+  void *function = copy->function ? copy->function : copy->kernel;
+  inject_launch launch = {.function = function,
+                          .pair = inject_handle_pair(function),
                           .grid = {copy->grid[0], copy->grid[1], copy->grid[2]},
                           .block = {copy->block[0], copy->block[1], copy->block[2]},
                           .bytes = copy->shared_bytes,

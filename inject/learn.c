@@ -65,15 +65,20 @@ inject_verdict inject_learn_judge(const inject_learning *learning) {
   return INJECT_UNDECIDED;
 }
 
-bool inject_learn_is_over(const inject_learning *learning) {
-  unsigned least =
-      learning->count[0] < learning->count[1] ? learning->count[0] : learning->count[1];
-  if (least < ENOUGH_SAMPLES)
+static unsigned least_count(const inject_learning *learning) {
+  return learning->count[0] < learning->count[1] ? learning->count[0] : learning->count[1];
+}
+
+bool inject_learn_are_alike(const inject_learning *learning) {
+  if (least_count(learning) < ENOUGH_SAMPLES)
     return false;
   double own = median(learning->ns[0], learning->count[0]);
   double beside = median(learning->ns[1], learning->count[1]);
-  bool are_alike = beside > own * (1 - least_share) && own > beside * (1 - least_share);
-  return are_alike || least == INJECT_MOST_SAMPLES;
+  return beside > own * (1 - least_share) && own > beside * (1 - least_share);
+}
+
+bool inject_learn_is_over(const inject_learning *learning) {
+  return inject_learn_are_alike(learning) || least_count(learning) == INJECT_MOST_SAMPLES;
 }
 
 /* ---- Turns ---- */

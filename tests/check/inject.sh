@@ -605,6 +605,29 @@ for _ in 1 2 3; do
   app BANKFOLD_HASH=auto BANKFOLD_LEARN=1 KERNEL=_Z7limitedPfPKf proc library $data/limited.fatbin
   called ', refused' 0
 done
+# Where an earlier run has learnt that the program's own kernel serves, the second version is not even loaded.
+# relearn FIRST SECOND LAUNCHES: as learn, with a second version that is loaded apart.
+relearn() {
+  printf 'rotate__bankfold_1 * %s 0\nrotate * %s 0\n' "$2" "$1" >"$work/table"
+  app STUB_TIMES="$work/table" STUB_JITTER=2 BANKFOLD_LEARN=1 BANKFOLD_HASH=cute:3,4,3 KERNEL=rotate LAUNCHES="$3" \
+    dlsym learn $tile
+}
+forget
+relearn 15000 20000 100
+called 'cuLibraryLoadData: PTX' 1
+logged 'launches: as it is'
+relearn 15000 20000 100
+called 'cuLibraryLoadData' 0
+called '^cuEvent' 0
+called '^cuLaunchKernel: rotate, ' 100
+logged 'as it is: it is faster, as was learnt before'
+relearn 20000 15000 131400 # by now the second version is faster, which is found when it is looked at again
+called 'cuLibraryLoadData: PTX' 1
+at_last rotate__bankfold_1
+relearn 20000 15000 100
+called '^cuLaunchKernel: rotate__bankfold_1, ' 100
+called '^cuEvent' 0
+forget
 # What takes long to compile comes later, and neither the process nor a context ends meanwhile.
 app STUB_COMPILE_MS=1500 BANKFOLD_HASH=cute:3,4,3 KERNEL=rotate dlsym data $tile
 logged 'rotate: its second version is compiled while the program goes on'
