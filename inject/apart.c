@@ -71,8 +71,7 @@ static bool extract(const inject_apart *apart, bf_text *text) {
   bf_diagnostic diagnostic = {.caret = -1};
   bf_ptx_module *module = NULL;
   bool is_alone = false;
-  const char *all = apart->image->text;
-  int error = bf_ptx_parse("image", all, strlen(all), &module, &diagnostic);
+  int error = inject_image_parse(apart->image, apart->kernel->beside, NULL, &module, &diagnostic);
   if (!error)
     error = bf_ptx_extract(module, apart->kernel->beside, text, &is_alone, &diagnostic);
   bf_ptx_free(module);

@@ -1,5 +1,5 @@
 /* What the second version of a kernel is worth to a launch, predicted from the PTX of both
- * (tune/predict.h). The PTX of an image is read when it is first asked about, and kept. */
+ * (tune/predict.h). The PTX of a kernel is read when it is first asked about, and kept. */
 #include "inject.h"
 
 #include "tune/predict.h"
@@ -8,10 +8,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* An image as predictions need it. */
+/* A kernel as predictions need it. */
 typedef struct foresight {
   struct foresight *next;
   const inject_image *image;
+  const inject_kernel *kernel;
   bf_ptx_module *module; /* both versions; NULL: it cannot be read */
   bf_plans plans;
 } foresight;
@@ -20,13 +21,11 @@ static foresight *known; /* all that were made, under the lock */
 static bf_machine *machine;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
-/* Gives the plans the hashes that second versions have. */
-static int set_hashes(foresight *made, bf_diagnostic *diagnostic) {
+/* Gives the plan of the kernel the hash that its second version has. */
+static int set_hash(foresight *made, bf_diagnostic *diagnostic) {
   bf_text lines = {0};
   bf_geometry geometry = bf_machine_geometry(machine);
-  for (unsigned i = 0; i < made->image->kernels; i++)
-    if (made->image->kernel[i].beside)
-      bf_hash_list_write(made->image->kernel[i].name, made->image->kernel[i].hash, &lines);
+  bf_hash_list_write(made->kernel->name, made->kernel->hash, &lines);
   int error = lines.failed ? bf_no_memory(diagnostic) : BF_OK;
   if (!error && lines.size)
     error = bf_plans_set_text(&made->plans, "hashes", lines.data, &geometry, diagnostic);
@@ -34,28 +33,29 @@ static int set_hashes(foresight *made, bf_diagnostic *diagnostic) {
   return error;
 }
 
-/* Reads the PTX of an image. */
-static int read_image(foresight *made, bf_diagnostic *diagnostic) {
-  const char *text = made->image->text;
+/* Reads the PTX of both versions. */
+static int read_kernel(foresight *made, bf_diagnostic *diagnostic) {
   if (!machine)
     BF_TRY(bf_machine_load("hopper", NULL, &machine, diagnostic));
-  BF_TRY(bf_ptx_parse("image", text, strlen(text), &made->module, diagnostic));
+  BF_TRY(inject_image_parse(made->image, made->kernel->name, made->kernel->beside, &made->module,
+                            diagnostic));
   BF_TRY(bf_plans_make(made->module, "image", NULL, &made->plans, diagnostic));
-  return set_hashes(made, diagnostic);
+  return set_hash(made, diagnostic);
 }
 
-/* What is known of an image, or read now; NULL where that fails. */
-static foresight *find(const inject_image *image) {
+/* What is known of a kernel, or read now; NULL where that fails. */
+static foresight *find(const inject_image *image, const inject_kernel *kernel) {
   bf_diagnostic diagnostic = {.caret = -1};
   foresight *at = known;
-  while (at && at->image != image)
+  while (at && at->kernel != kernel)
     at = at->next;
   if (at || !(at = calloc(1, sizeof *at)))
     return at && at->module ? at : NULL;
   at->image = image;
+  at->kernel = kernel;
   at->next = known;
   known = at;
-  if (read_image(at, &diagnostic) == BF_OK)
+  if (read_kernel(at, &diagnostic) == BF_OK)
     return at;
   inject_log("nothing can be predicted: %s", diagnostic.message);
   bf_plans_free(&at->plans);
@@ -103,7 +103,7 @@ bool inject_foresee(const inject_image *image, const inject_kernel *kernel,
   if (values)
     inject_values_fill(values, launch, &given);
   pthread_mutex_lock(&lock);
-  const foresight *of = find(image);
+  const foresight *of = find(image, kernel);
   bool is_good = of && predict(of, kernel, launch, multiprocessors, resident, &given, &prediction);
   pthread_mutex_unlock(&lock);
   bf_analyze_given_free(&given);

@@ -157,6 +157,9 @@ const inject_image *inject_input_of_memory(const void *image, size_t size);
 const inject_image *inject_input_of_file(const char *path);
 /* What is known about a kernel; NULL: nothing. */
 const inject_kernel *inject_image_kernel(const inject_image *image, const char *name);
+/* Reads those of its PTX that two kernels need, of which the second may be NULL. */
+int inject_image_parse(const inject_image *image, const char *kernel, const char *other,
+                       bf_ptx_module **module, bf_diagnostic *diagnostic);
 /* What is known of the launches of a kernel of the image. */
 struct inject_subject *inject_image_subject(const inject_image *image, const inject_kernel *kernel);
 /* Whether it is the name of a second version. */

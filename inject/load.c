@@ -3,6 +3,7 @@
 #include "inject.h"
 
 #include "lock.h"
+#include "ptx/ptx.h"
 #include "ptx/ptx_text.h"
 
 #include <errno.h>
@@ -313,6 +314,23 @@ static const inject_image *image_of_file(const char *path) {
 const inject_image *inject_image_of_file(const char *path) { return image_of_file(path); }
 
 const inject_image *inject_input_of_file(const char *path) { return image_of_file(path); }
+
+int inject_image_parse(const inject_image *image, const char *kernel, const char *other,
+                       bf_ptx_module **module, bf_diagnostic *diagnostic) {
+  bf_text part = {0};
+  size_t size = strlen(image->text);
+  bf_kernel_keep(image->text, size, (const char *const[2]){kernel, other}, &part);
+  int error = part.failed ? bf_no_memory(diagnostic)
+                          : bf_ptx_parse("image", part.data, part.size, module, diagnostic);
+  if (!error && (!bf_ptx_find(*module, kernel) || (other && !bf_ptx_find(*module, other)))) {
+    bf_ptx_free(*module);
+    error = BF_BAD_INPUT;
+  }
+  bf_text_free(&part);
+  /* Kernels may name others. */
+  return error == BF_BAD_INPUT ? bf_ptx_parse("image", image->text, size, module, diagnostic)
+                               : error;
+}
 
 const inject_kernel *inject_image_kernel(const inject_image *image, const char *name) {
   for (unsigned i = 0; i < image->kernels; i++)

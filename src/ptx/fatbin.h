@@ -124,5 +124,8 @@ typedef struct bf_kernel_text {
 /* The first kernel of the text [*cursor, end); *cursor moves behind it. Returns false where there
  * is none. */
 bool bf_kernel_next(const char **cursor, const char *end, bf_kernel_text *kernel);
+/* Appends PTX without its kernels but for those of two names; the second may be NULL. What is
+ * looked at is text: it may be no PTX where others name a kernel that is left out. */
+void bf_kernel_keep(const char *ptx, size_t size, const char *const names[2], bf_text *text);
 
 #endif

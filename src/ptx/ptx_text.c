@@ -110,10 +110,16 @@ int bf_ptx_text_describe(const char *name, const char *text, uint64_t size, bf_i
 /* Behind the brace that closes the first one opened at or behind `at`, or NULL. */
 static const char *skip_body(const char *at, const char *end) {
   size_t depth = 0;
-  for (token t = next_token(&at, end); t.size; t = next_token(&at, end)) {
-    depth += is(t, "{");
-    if (is(t, "}") && (depth == 0 || --depth == 0))
-      return at;
+  while (at < end) {
+    const char *behind = at + 1;
+    depth += *at == '{';
+    if (*at == '}' && (depth == 0 || --depth == 0))
+      return behind;
+    if (*at == '"')
+      behind = skip_string(at, end);
+    else if (*at == '/')
+      behind = skip_space(at, end);
+    at = behind > at ? behind : at + 1;
   }
   return NULL;
 }
@@ -141,4 +147,21 @@ bool bf_kernel_next(const char **cursor, const char *end, bf_kernel_text *kernel
   }
   *cursor = end;
   return false;
+}
+
+static bool is_named(const bf_kernel_text *kernel, const char *name) {
+  return name && strlen(name) == kernel->name_size &&
+         memcmp(name, kernel->name, kernel->name_size) == 0;
+}
+
+void bf_kernel_keep(const char *ptx, size_t size, const char *const names[2], bf_text *text) {
+  const char *at = ptx, *end = ptx + size, *kept = ptx;
+  bf_kernel_text kernel;
+  while (bf_kernel_next(&at, end, &kernel)) {
+    if (is_named(&kernel, names[0]) || is_named(&kernel, names[1]))
+      continue;
+    bf_text_add(text, kept, (size_t)(kernel.begin - kept));
+    kept = at;
+  }
+  bf_text_add(text, kept, (size_t)(end - kept));
 }

@@ -568,8 +568,31 @@ static void finds_kernels(void **state) {
   assert_false(bf_kernel_next(&nameless, nameless + strlen(nameless), &kernel));
 }
 
+static void keeps_kernels(void **state) {
+  (void)state;
+  const char *text = ".version 9.0\n.visible .entry a() { ret; }\n.func f { /* } */ }\n"
+                     ".entry ab() { { 1 / 2; } }\n.entry c() { \"}\" }// end\n";
+  static const struct {
+    const char *names[2], *kept;
+  } cases[] = {
+      {{"a", NULL}, ".version 9.0\n.visible .entry a() { ret; }\n.func f { /* } */ }\n\n// end\n"},
+      {{"ab", "c"},
+       ".version 9.0\n\n.func f { /* } */ }\n.entry ab() { { 1 / 2; } }\n"
+       ".entry c() { \"}\" }// end\n"},
+      {{"b", NULL}, ".version 9.0\n\n.func f { /* } */ }\n\n// end\n"},
+  };
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    bf_text kept = {0};
+    bf_kernel_keep(text, strlen(text), cases[i].names, &kept);
+    assert_false(kept.failed);
+    assert_string_equal(kept.data, cases[i].kept);
+    bf_text_free(&kept);
+  }
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
+      cmocka_unit_test(keeps_kernels),
       cmocka_unit_test(same_text_in_all_forms),
       cmocka_unit_test(lists_images),
       cmocka_unit_test(reads_names_and_options),
