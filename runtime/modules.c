@@ -29,6 +29,7 @@ void __cudaRegisterFatBinaryEnd(void **handle) { (void)handle; }
 void __cudaUnregisterFatBinary(void **handle);
 void __cudaUnregisterFatBinary(void **handle) {
   rt_context *context = rt_enter();
+  rt_await_end(context);
   rt_module *module = (rt_module *)handle;
   if (module) {
     module->wrapper = NULL;
