@@ -111,7 +111,8 @@ typedef struct rt_variable {
   const void *host;
   char *name;
   size_t bytes;
-  void **managed; /* where the program keeps its address, or NULL */
+  void **managed;      /* where the program keeps its address, or NULL */
+  bool reads_fraction; /* of a texture reference: texels are numbers from 0 or -1 to 1 */
 } rt_variable;
 
 /* Streams, events and pools; what they are must be known when a program hands one over. */
@@ -290,6 +291,9 @@ int rt_link(const rt_context *context, rt_module *module, bf_diagnostic *diagnos
 int rt_make_ready(rt_context *context, rt_function *function);
 /* The range of a variable in device memory; a cudaError. */
 int rt_locate(rt_context *context, const void *symbol, bf_emu_range *range);
+/* A variable of a module, known by its address in the program; its bytes, managed and
+ * reads_fraction are given. Takes the lock. */
+void rt_add_variable(void **handle, const void *host, const char *name, const rt_variable *given);
 
 /* ---- Modules that are loaded by a call (images.c) ---- */
 
