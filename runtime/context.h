@@ -367,6 +367,9 @@ void rt_await_event(rt_context *context, const void *event);
 void rt_await_end(rt_context *context);
 /* Takes work over that must wait; a cudaError. */
 int rt_put_off(rt_context *context, const void *stream, const struct rt_node *work);
+/* Puts a function off that waits for something: a thread runs it, and what comes behind it, where
+ * no launch goes on. */
+int rt_wait_beside(rt_context *context, const void *stream, const struct rt_node *work);
 /* Does all that was put off, in the thread that ran the launch, which has the lock. */
 void rt_do_later(rt_context *context);
 

@@ -165,6 +165,27 @@ int rt_put_off(rt_context *context, const void *stream, const rt_node *work) {
 
 /* ---- Doing ---- */
 
+static void *run(void *given) {
+  rt_context *context = given;
+  pthread_mutex_lock(&context->lock);
+  rt_do_later(context);
+  pthread_mutex_unlock(&context->lock);
+  return NULL;
+}
+
+int rt_wait_beside(rt_context *context, const void *stream, const rt_node *work) {
+  int error = rt_put_off(context, stream, work);
+  if (error != cudaSuccess || context->is_busy)
+    return error;
+  context->busy_stream = stream;
+  context->busy_kernel = "that waits for a value";
+  if (pthread_create(&context->busy_thread, NULL, run, context) != 0)
+    return cudaErrorMemoryAllocation;
+  pthread_detach(context->busy_thread);
+  __atomic_store_n(&context->is_busy, true, __ATOMIC_RELEASE);
+  return cudaSuccess;
+}
+
 void rt_do_later(rt_context *context) {
   for (rt_node *node; (node = context->later);) {
     context->later = node->next;

@@ -417,6 +417,25 @@ API(cudaLaunchCooperativeKernel, const void *host, rt_dim3 grid, rt_dim3 block, 
 }
 PER_THREAD(cudaLaunchCooperativeKernel, ptsz);
 
+#if CUDART_MAJOR < 13
+/* A cooperative launch on each of several devices: cudaLaunchParams. There is one. */
+typedef struct launch_parameters {
+  void *host;
+  rt_dim3 grid, block;
+  void **arguments;
+  size_t dynamic_shared_bytes;
+  void *stream;
+} launch_parameters;
+
+API(cudaLaunchCooperativeKernelMultiDevice, const launch_parameters *list, unsigned devices,
+    unsigned flags) {
+  if (!list || devices != 1 || flags > 3)
+    return cudaErrorInvalidValue;
+  return cudaLaunchCooperativeKernel(list->host, list->grid, list->block, list->arguments,
+                                     list->dynamic_shared_bytes, list->stream);
+}
+#endif
+
 API(cudaLaunchKernelExC, const rt_launch_config *config, const void *host, void **arguments) {
   RT_ENTER_DEVICE(context);
   if (!config || (config->attributes && !config->attribute))

@@ -1,8 +1,8 @@
 /* Texture and surface references: variables of a module, .texref and .surfref, that memory is bound
  * to. What is bound becomes a texture or surface object, made anew when anything about it changes;
  * the variable holds its handle. */
-#include "../array.h"
 #include "driver.h"
+#include "runtime/array.h"
 
 #include <stdlib.h>
 #include <string.h>
