@@ -227,7 +227,7 @@ static rt_side plain_side(const void *address, size_t pitch_bytes) {
 
 API(cudaMemcpy2DToArray, void *array, size_t x, size_t y, const void *from, size_t pitch,
     size_t width_bytes, size_t rows, int direction) {
-  RT_SYNCHRONISE(context);
+  RT_SYNCHRONISE_WITH(context, NULL);
   return rt_leave(context,
                   copy_rows(context, place_in(context, array, x, y), plain_side(from, pitch),
                             width_bytes, rows, direction, "cudaMemcpy2DToArray"));
@@ -237,6 +237,7 @@ PER_THREAD(cudaMemcpy2DToArray, ptds);
 API(cudaMemcpy2DToArrayAsync, void *array, size_t x, size_t y, const void *from, size_t pitch,
     size_t width_bytes, size_t rows, int direction, void *stream) {
   RT_ENTER_DEVICE(context);
+  rt_await(context, stream);
   if (!rt_is_stream(context, stream))
     return rt_leave(context, cudaErrorInvalidResourceHandle);
   return rt_leave(context,
@@ -247,7 +248,7 @@ PER_THREAD(cudaMemcpy2DToArrayAsync, ptsz);
 
 API(cudaMemcpy2DFromArray, void *to, size_t pitch, const void *array, size_t x, size_t y,
     size_t width_bytes, size_t rows, int direction) {
-  RT_SYNCHRONISE(context);
+  RT_SYNCHRONISE_WITH(context, NULL);
   return rt_leave(context, copy_rows(context, plain_side(to, pitch), place_in(context, array, x, y),
                                      width_bytes, rows, direction, "cudaMemcpy2DFromArray"));
 }
@@ -256,6 +257,7 @@ PER_THREAD(cudaMemcpy2DFromArray, ptds);
 API(cudaMemcpy2DFromArrayAsync, void *to, size_t pitch, const void *array, size_t x, size_t y,
     size_t width_bytes, size_t rows, int direction, void *stream) {
   RT_ENTER_DEVICE(context);
+  rt_await(context, stream);
   if (!rt_is_stream(context, stream))
     return rt_leave(context, cudaErrorInvalidResourceHandle);
   return rt_leave(context, copy_rows(context, plain_side(to, pitch), place_in(context, array, x, y),
@@ -265,7 +267,7 @@ PER_THREAD(cudaMemcpy2DFromArrayAsync, ptsz);
 
 API(cudaMemcpy2DArrayToArray, void *to, size_t to_x, size_t to_y, const void *from, size_t from_x,
     size_t from_y, size_t width_bytes, size_t rows, int direction) {
-  RT_SYNCHRONISE(context);
+  RT_SYNCHRONISE_WITH(context, NULL);
   return rt_leave(context, copy_rows(context, place_in(context, to, to_x, to_y),
                                      place_in(context, from, from_x, from_y), width_bytes, rows,
                                      direction, "cudaMemcpy2DArrayToArray"));
@@ -274,7 +276,7 @@ PER_THREAD(cudaMemcpy2DArrayToArray, ptds);
 
 API(cudaMemcpyToArray, void *array, size_t x, size_t y, const void *from, size_t bytes,
     int direction) {
-  RT_SYNCHRONISE(context);
+  RT_SYNCHRONISE_WITH(context, NULL);
   return rt_leave(context, copy_rows(context, place_in(context, array, x, y), plain_side(from, 0),
                                      bytes, 1, direction, "cudaMemcpyToArray"));
 }
@@ -282,7 +284,7 @@ PER_THREAD(cudaMemcpyToArray, ptds);
 
 API(cudaMemcpyFromArray, void *to, const void *array, size_t x, size_t y, size_t bytes,
     int direction) {
-  RT_SYNCHRONISE(context);
+  RT_SYNCHRONISE_WITH(context, NULL);
   return rt_leave(context, copy_rows(context, plain_side(to, 0), place_in(context, array, x, y),
                                      bytes, 1, direction, "cudaMemcpyFromArray"));
 }
@@ -291,6 +293,7 @@ PER_THREAD(cudaMemcpyFromArray, ptds);
 API(cudaMemcpyToArrayAsync, void *array, size_t x, size_t y, const void *from, size_t bytes,
     int direction, void *stream) {
   RT_ENTER_DEVICE(context);
+  rt_await(context, stream);
   if (!rt_is_stream(context, stream))
     return rt_leave(context, cudaErrorInvalidResourceHandle);
   return rt_leave(context, copy_rows(context, place_in(context, array, x, y), plain_side(from, 0),
@@ -301,6 +304,7 @@ PER_THREAD(cudaMemcpyToArrayAsync, ptsz);
 API(cudaMemcpyFromArrayAsync, void *to, const void *array, size_t x, size_t y, size_t bytes,
     int direction, void *stream) {
   RT_ENTER_DEVICE(context);
+  rt_await(context, stream);
   if (!rt_is_stream(context, stream))
     return rt_leave(context, cudaErrorInvalidResourceHandle);
   return rt_leave(context, copy_rows(context, plain_side(to, 0), place_in(context, array, x, y),
@@ -310,7 +314,7 @@ PER_THREAD(cudaMemcpyFromArrayAsync, ptsz);
 
 API(cudaMemcpyArrayToArray, void *to, size_t to_x, size_t to_y, const void *from, size_t from_x,
     size_t from_y, size_t bytes, int direction) {
-  RT_SYNCHRONISE(context);
+  RT_SYNCHRONISE_WITH(context, NULL);
   return rt_leave(context, copy_rows(context, place_in(context, to, to_x, to_y),
                                      place_in(context, from, from_x, from_y), bytes, 1, direction,
                                      "cudaMemcpyArrayToArray"));

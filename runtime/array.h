@@ -21,6 +21,11 @@ typedef struct rt_mipmap {
   rt_array *level[BF_EMU_MOST_LEVELS];
 } rt_mipmap;
 
+/* Makes a texture object, or a surface object where sampler is NULL; a cudaError. */
+int rt_texture_make(rt_context *context, const rt_resource *resource, const rt_sampler *sampler,
+                    uint64_t *handle, const char *call);
+/* Destroys one; false where there is none. */
+bool rt_texture_remove(rt_context *context, uint64_t handle);
 /* Channels of a texel, all of the same bits; false where no texture has such texels. */
 bool rt_count_channels(const rt_channel *channel, unsigned *channels, unsigned *bits);
 

@@ -1,8 +1,7 @@
 /* Kernels that wait for the host: a launch runs inside the call that asks for it, but one whose
  * kernel may poll memory runs in a thread of its own. Where it has not ended after a second, its
- * call returns, so that the program can write what the kernel waits for. From then on calls of the
- * runtime wait for the end of the launch, but for copies in other streams and questions whether a
- * stream is idle. */
+ * call returns, so that the program can write what the kernel waits for. What calls ask for from
+ * then on comes behind the launch (later.c), but for copies in other streams. */
 #include "context.h"
 
 #include <errno.h>
@@ -10,7 +9,9 @@
 #include <string.h>
 #include <time.h>
 
-enum { PATIENCE_SECONDS = 1 };
+/* How long a call waits for its launch: the first of a kernel, and those that follow one whose call
+ * has returned before. */
+enum { PATIENCE_NS = 999999999, PATIENCE_AGAIN_NS = 2000000 };
 
 /* A launch in its own thread. Whoever of the two threads comes last frees it. */
 typedef struct beside {
@@ -21,17 +22,24 @@ typedef struct beside {
   int error;
 } beside;
 
-/* Whether an instruction loads what others may change meanwhile. */
-static bool is_look(const bf_ptx_instruction *load) {
-  if (load->opcode != BF_PTX_OP_LD || load->space == BF_PTX_SPACE_SHARED ||
-      load->space == BF_PTX_SPACE_LOCAL)
+/* Whether an instruction looks at what others may change meanwhile: a load, an atomic operation, or
+ * what is put behind a plain load in a loop that waits, a sleep or a fence of the system. */
+static bool is_look(const bf_ptx_instruction *one) {
+  if (one->opcode == BF_PTX_OP_NANOSLEEP)
+    return true;
+  if (one->opcode == BF_PTX_OP_MEMBAR || one->opcode == BF_PTX_OP_FENCE)
+    return bf_ptx_has(one, "sys");
+  if (one->space == BF_PTX_SPACE_SHARED || one->space == BF_PTX_SPACE_LOCAL)
     return false;
-  return bf_ptx_has(load, "volatile") || bf_ptx_has(load, "acquire") ||
-         bf_ptx_has(load, "relaxed") || bf_ptx_has(load, "mmio");
+  if (one->opcode == BF_PTX_OP_ATOM) /* one that sums up waits for nobody */
+    return bf_ptx_has(one, "sys") || bf_ptx_has(one, "cas") || bf_ptx_has(one, "exch");
+  return one->opcode == BF_PTX_OP_LD &&
+         (bf_ptx_has(one, "volatile") || bf_ptx_has(one, "acquire") || bf_ptx_has(one, "relaxed") ||
+          bf_ptx_has(one, "mmio") || bf_ptx_has(one, "cv"));
 }
 
-/* Whether a function has such a load between a label and a branch back to it; where others call it,
- * they may have the branch. */
+/* Whether a function has such an instruction between a label and a branch back to it; where others
+ * call it, they may have the branch. */
 static bool is_watching(const bf_ptx_function *function) {
   uint32_t look = 0, looks = 0; /* the last of them, and how many */
   for (uint32_t i = 0; i < function->instructions; i++) {
@@ -62,12 +70,6 @@ bool rt_may_wait(rt_function *function) {
   return function->may_wait == YES;
 }
 
-bool rt_is_beside(const rt_context *context, const void *stream) {
-  enum { NAMED = 2 }; /* handles up to here stand for default streams */
-  return context->is_busy && (uintptr_t)stream > NAMED && (uintptr_t)context->busy_stream > NAMED &&
-         stream != context->busy_stream;
-}
-
 static void close_beside(beside *own) {
   pthread_mutex_destroy(&own->lock);
   pthread_cond_destroy(&own->ended);
@@ -75,21 +77,7 @@ static void close_beside(beside *own) {
   free(own);
 }
 
-/* Calls of the process may go on, and events that were recorded behind the launch have happened. */
-static void end_busy(rt_context *context) {
-  size_t cursor = 0;
-  pthread_mutex_lock(&context->lock);
-  context->is_busy = false;
-  for (rt_object *object; (object = rt_map_next(&context->objects, &cursor));)
-    if (object->is_awaited) {
-      object->is_awaited = false;
-      object->seconds = rt_seconds(context);
-    }
-  pthread_cond_broadcast(&context->idle);
-  pthread_mutex_unlock(&context->lock);
-}
-
-/* The thread: nobody else uses the context while it runs. */
+/* The thread: nobody else launches anything while it runs. */
 static void *run(void *given) {
   beside *own = given;
   const rt_work *work = &own->work;
@@ -105,28 +93,41 @@ static void *run(void *given) {
     /* An error that no call can return is one of the next synchronisation. */
     if (own->error != cudaSuccess && context->pending == cudaSuccess)
       context->pending = own->error;
-    end_busy(context);
+    pthread_mutex_lock(&context->lock);
+    rt_do_later(context);
+    pthread_mutex_unlock(&context->lock);
     close_beside(own);
   }
   return NULL;
 }
 
+/* From now on the launch goes on without its call. */
+static void leave(const beside *own, pthread_t thread) {
+  rt_context *context = own->work.context;
+  own->work.function->has_waited = true;
+  context->busy_stream = own->work.how.stream;
+  context->busy_thread = thread;
+  context->busy_kernel = own->work.function->name;
+  __atomic_store_n(&context->is_meddled, false, __ATOMIC_RELAXED);
+  __atomic_store_n(&context->is_busy, true, __ATOMIC_RELEASE);
+}
+
 /* Waits for the end, but not for long; then the launch is left. Returns its error. */
-static int wait_a_while(beside *own) {
+static int wait_a_while(beside *own, pthread_t thread) {
+  enum { SECOND_NS = 1000000000 };
   struct timespec until;
   clock_gettime(CLOCK_REALTIME, &until);
-  until.tv_sec += PATIENCE_SECONDS;
+  until.tv_nsec += own->work.function->has_waited ? PATIENCE_AGAIN_NS : PATIENCE_NS;
+  until.tv_sec += until.tv_nsec / SECOND_NS;
+  until.tv_nsec %= SECOND_NS;
   pthread_mutex_lock(&own->lock);
   while (!own->is_ended && !own->is_left)
     own->is_left =
         pthread_cond_timedwait(&own->ended, &own->lock, &until) == ETIMEDOUT && !own->is_ended;
   bool is_left = own->is_left;
   int error = is_left ? cudaSuccess : own->error;
-  if (is_left) {
-    __atomic_store_n(&own->work.context->is_meddled, false, __ATOMIC_RELAXED);
-    __atomic_store_n(&own->work.context->is_busy, true, __ATOMIC_RELEASE);
-    own->work.context->busy_stream = own->work.how.stream;
-  }
+  if (is_left)
+    leave(own, thread);
   pthread_mutex_unlock(&own->lock);
   return error;
 }
@@ -144,7 +145,7 @@ int rt_run_beside(const rt_work *work) {
     free(own);
     return error;
   }
-  int error = wait_a_while(own);
+  int error = wait_a_while(own, thread);
   /* is_busy is true where it was left, and cannot end before this call gives the lock back. */
   if (work->context->is_busy) {
     pthread_detach(thread);

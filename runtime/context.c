@@ -44,34 +44,17 @@ static _Thread_local struct {
 
 /* ---- Entering and leaving ---- */
 
-rt_context *rt_enter_anyway(void) {
+rt_context *rt_enter(void) {
   rt_context *context = shared_context();
   pthread_mutex_lock(&context->lock);
-  return context;
-}
-
-rt_context *rt_enter_stream(const void *stream) {
-  rt_context *context = rt_enter_anyway();
-  while (context->is_busy && !rt_is_beside(context, stream))
-    pthread_cond_wait(&context->idle, &context->lock);
   if (context->is_busy)
     __atomic_store_n(&context->is_meddled, true, __ATOMIC_RELAXED);
   return context;
 }
 
-rt_context *rt_enter(void) { return rt_enter_stream(NULL); }
-
-rt_activity rt_activity_beside(const void *stream) {
-  rt_context *context = rt_enter_anyway();
-  rt_activity found = rt_is_beside(context, stream) ? RT_OTHERS_GO_ON
-                      : context->is_busy            ? RT_GOES_ON
-                                                    : RT_IDLE;
-  pthread_mutex_unlock(&context->lock);
-  return found;
-}
-
-rt_context *rt_enter_synchronised(void) {
-  rt_context *context = rt_enter();
+void rt_settle(rt_context *context) {
+  if (context->is_busy)
+    return;
   rt_order_settle(context);
   if (context->printed.size) {
     fwrite(context->printed.data, 1, context->printed.size, stdout);
@@ -79,6 +62,12 @@ rt_context *rt_enter_synchronised(void) {
   }
   if (context->pending != cudaSuccess && context->sticky == cudaSuccess)
     context->sticky = context->pending;
+}
+
+rt_context *rt_enter_synchronised(const void *stream) {
+  rt_context *context = rt_enter();
+  rt_await(context, stream);
+  rt_settle(context);
   return context;
 }
 

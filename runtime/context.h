@@ -98,6 +98,7 @@ typedef struct rt_function {
   int carveout;
   bool has_large_clusters; /* more than 8 blocks in a cluster are allowed */
   uint8_t may_wait;        /* what rt_may_wait found out */
+  bool has_waited;         /* a launch went on when its call returned */
   rt_tally *tallies;
   bf_observer *accesses; /* that were kept, or NULL */
   uint8_t *tolerated;    /* per site: whether a wrong access was said; NULL: none was tolerated */
@@ -110,7 +111,8 @@ typedef struct rt_variable {
   const void *host;
   char *name;
   size_t bytes;
-  void **managed; /* where the program keeps its address, or NULL */
+  void **managed;      /* where the program keeps its address, or NULL */
+  bool reads_fraction; /* of a texture reference: texels are numbers from 0 or -1 to 1 */
 } rt_variable;
 
 /* Streams, events and pools; what they are must be known when a program hands one over. */
@@ -128,10 +130,16 @@ typedef struct rt_object {
 
 typedef struct rt_context {
   pthread_mutex_t lock;
-  pthread_cond_t idle; /* told when is_busy ends */
-  bool is_busy;        /* a launch goes on though its call has returned (beside.c) */
-  void *busy_stream;   /* its stream */
-  bool is_meddled;     /* another stream was used meanwhile */
+  pthread_cond_t idle;           /* told when is_busy ends */
+  bool is_busy;                  /* a launch goes on though its call has returned (beside.c) */
+  const void *busy_stream;       /* its stream */
+  pthread_t busy_thread;         /* that runs it, and what comes behind it */
+  const char *busy_kernel;       /* that runs */
+  struct rt_node *later, **last; /* what comes behind it (later.c) */
+  uint64_t blocks_done;          /* of the launch that runs */
+  bool is_meddled;               /* calls were made meanwhile */
+  bool is_awaited_said;          /* a line has told that calls wait */
+  bool is_given_up;              /* the launch is to end: the program has */
   bool is_set_up;
   int set_up_error;
   long process;             /* that set it up; a forked one has nothing of its own to record */
@@ -190,17 +198,14 @@ typedef struct rt_context {
 
 /* ---- Calls (context.c) ---- */
 
-/* Takes the lock, when no launch goes on. */
+/* Takes the lock, whatever goes on. */
 rt_context *rt_enter(void);
-/* The same for work in a stream: launches in others may go on. */
-rt_context *rt_enter_stream(const void *stream);
-/* Takes the lock whatever goes on. */
-rt_context *rt_enter_anyway(void);
-/* What goes on though its call has returned, as work in a stream sees it; waits for nothing. */
-typedef enum rt_activity { RT_IDLE, RT_GOES_ON, RT_OTHERS_GO_ON } rt_activity;
-rt_activity rt_activity_beside(const void *stream);
-/* The same at a synchronisation: text of kernels is written and pending faults become sticky. */
-rt_context *rt_enter_synchronised(void);
+/* The same at a synchronisation with a stream, or with all (RT_ALL_STREAMS), whose work is waited
+ * for. */
+rt_context *rt_enter_synchronised(const void *stream);
+/* What a synchronisation does: text of kernels is written and pending faults become sticky, unless
+ * a launch goes on. */
+void rt_settle(rt_context *context);
 /* Notes the error as the thread's last one unless it is a success, gives the lock back, returns the
  * error. */
 int rt_leave(rt_context *context, int error);
@@ -219,9 +224,10 @@ int rt_set_up(rt_context *context);
     if (set_up_error != cudaSuccess)                                                               \
       return rt_leave(context, set_up_error);                                                      \
   } while (0)
-/* The same at a synchronisation. */
-#define RT_SYNCHRONISE(context)                                                                    \
-  rt_context *context = rt_enter_synchronised();                                                   \
+/* The same at a synchronisation with a stream, and with all of them. */
+#define RT_SYNCHRONISE(context) RT_SYNCHRONISE_WITH(context, RT_ALL_STREAMS)
+#define RT_SYNCHRONISE_WITH(context, stream)                                                       \
+  rt_context *context = rt_enter_synchronised(stream);                                             \
   do {                                                                                             \
     int fault = context->sticky != cudaSuccess ? context->sticky : rt_set_up(context);             \
     if (fault != cudaSuccess)                                                                      \
@@ -285,6 +291,9 @@ int rt_link(const rt_context *context, rt_module *module, bf_diagnostic *diagnos
 int rt_make_ready(rt_context *context, rt_function *function);
 /* The range of a variable in device memory; a cudaError. */
 int rt_locate(rt_context *context, const void *symbol, bf_emu_range *range);
+/* A variable of a module, known by its address in the program; its bytes, managed and
+ * reads_fraction are given. Takes the lock. */
+void rt_add_variable(void **handle, const void *host, const char *name, const rt_variable *given);
 
 /* ---- Modules that are loaded by a call (images.c) ---- */
 
@@ -335,11 +344,34 @@ typedef struct rt_work {
 } rt_work;
 /* Whether the kernel looks at memory again and again, as one that waits for somebody else does. */
 bool rt_may_wait(rt_function *function);
-/* Whether a launch goes on that work in this stream need not wait for. */
-bool rt_is_beside(const rt_context *context, const void *stream);
-/* Runs a launch in a thread of its own and waits for a while; where it has not ended by then, every
- * other call of the process waits for its end, and this one returns. */
+/* Runs a launch in a thread of its own and waits for a while; where it has not ended by then, the
+ * call returns, and what other calls ask for comes behind it (later.c). */
 int rt_run_beside(const rt_work *work);
+
+/* ---- Work behind a launch that goes on (later.c) ---- */
+
+/* Stands for all streams. */
+#define RT_ALL_STREAMS ((const void *)-1)
+struct rt_node;
+/* Whether work in a stream, or in any, must wait for a launch that goes on. */
+bool rt_is_put_off(const rt_context *context, const void *stream);
+/* Whether a new launch must: kernels do not run beside each other. */
+bool rt_is_launch_put_off(const rt_context *context);
+/* Whether work in a stream is recorded and not done: in a capture, or for later. */
+bool rt_is_recorded(const rt_context *context, const void *stream);
+/* Waits until nothing puts work in a stream off; says after a while what is waited for. */
+void rt_await(rt_context *context, const void *stream);
+/* The same for an event. */
+void rt_await_event(rt_context *context, const void *event);
+/* At the end of the program: waits for all, but gives a launch up that does not come on. */
+void rt_await_end(rt_context *context);
+/* Takes work over that must wait; a cudaError. */
+int rt_put_off(rt_context *context, const void *stream, const struct rt_node *work);
+/* Puts a function off that waits for something: a thread runs it, and what comes behind it, where
+ * no launch goes on. */
+int rt_wait_beside(rt_context *context, const void *stream, const struct rt_node *work);
+/* Does all that was put off, in the thread that ran the launch, which has the lock. */
+void rt_do_later(rt_context *context);
 
 /* ---- Launches that take long (progress.c) ---- */
 
@@ -351,7 +383,7 @@ typedef struct rt_progress {
 } rt_progress;
 
 /* Has a launch tell how far it is; begin and end stand around it. */
-void rt_progress_begin(rt_context *context, const rt_function *function, bf_emu_launch *launch,
+void rt_progress_begin(rt_context *context, rt_function *function, bf_emu_launch *launch,
                        rt_progress *progress);
 void rt_progress_end(rt_progress *progress);
 

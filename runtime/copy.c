@@ -96,26 +96,23 @@ static int copy(rt_context *context, void *to, const void *from, size_t bytes, i
 }
 
 API(cudaMemcpy, void *to, const void *from, size_t bytes, int direction) {
-  RT_SYNCHRONISE(context);
+  RT_SYNCHRONISE_WITH(context, NULL);
   return rt_leave(context, copy(context, to, from, bytes, direction, "cudaMemcpy"));
 }
 PER_THREAD(cudaMemcpy, ptds);
 
 API(cudaMemcpyAsync, void *to, const void *from, size_t bytes, int direction, void *stream) {
-  rt_context *context = rt_enter_stream(stream);
-  int unready = context->sticky != cudaSuccess ? context->sticky : rt_set_up(context);
-  if (unready != cudaSuccess)
-    return rt_leave(context, unready);
+  RT_ENTER_DEVICE(context);
   if (!rt_is_stream(context, stream))
     return rt_leave(context, cudaErrorInvalidResourceHandle);
-  if (rt_is_capturing(context, stream))
+  if (rt_is_recorded(context, stream))
     return rt_leave(context, rt_capture_row(context, stream, to, from, bytes, direction));
   return rt_leave(context, copy(context, to, from, bytes, direction, "cudaMemcpyAsync"));
 }
 PER_THREAD(cudaMemcpyAsync, ptsz);
 
 API(cudaMemcpyPeer, void *to, int to_device, const void *from, int from_device, size_t bytes) {
-  RT_SYNCHRONISE(context);
+  RT_SYNCHRONISE_WITH(context, NULL);
   if (to_device != 0 || from_device != 0)
     return rt_leave(context, cudaErrorInvalidDevice);
   return rt_leave(context, copy(context, to, from, bytes, RT_DEVICE_TO_DEVICE, "cudaMemcpyPeer"));
@@ -128,7 +125,7 @@ API(cudaMemcpyPeerAsync, void *to, int to_device, const void *from, int from_dev
     return rt_leave(context, cudaErrorInvalidDevice);
   if (!rt_is_stream(context, stream))
     return rt_leave(context, cudaErrorInvalidResourceHandle);
-  if (rt_is_capturing(context, stream))
+  if (rt_is_recorded(context, stream))
     return rt_leave(context, rt_capture_row(context, stream, to, from, bytes, RT_DEVICE_TO_DEVICE));
   return rt_leave(context,
                   copy(context, to, from, bytes, RT_DEVICE_TO_DEVICE, "cudaMemcpyPeerAsync"));
@@ -146,7 +143,7 @@ static int copy_2d(rt_context *context, void *to, size_t to_pitch, const void *f
 
 API(cudaMemcpy2D, void *to, size_t to_pitch, const void *from, size_t from_pitch,
     size_t width_bytes, size_t rows, int direction) {
-  RT_SYNCHRONISE(context);
+  RT_SYNCHRONISE_WITH(context, NULL);
   return rt_leave(context,
                   copy_2d(context, to, to_pitch, from, from_pitch, width_bytes, rows, direction));
 }
@@ -157,7 +154,7 @@ API(cudaMemcpy2DAsync, void *to, size_t to_pitch, const void *from, size_t from_
   RT_ENTER_DEVICE(context);
   if (!rt_is_stream(context, stream))
     return rt_leave(context, cudaErrorInvalidResourceHandle);
-  if (rt_is_capturing(context, stream)) {
+  if (rt_is_recorded(context, stream)) {
     rt_copy_3d box = {.source = {(void *)(uintptr_t)from, from_pitch, width_bytes, rows},
                       .target = {to, to_pitch, width_bytes, rows},
                       .extent = {width_bytes, rows, 1},
@@ -205,7 +202,7 @@ int rt_copy(rt_context *context, const rt_copy_3d *how) {
 }
 
 API(cudaMemcpy3D, const rt_copy_3d *how) {
-  RT_SYNCHRONISE(context);
+  RT_SYNCHRONISE_WITH(context, NULL);
   return rt_leave(context, rt_copy(context, how));
 }
 PER_THREAD(cudaMemcpy3D, ptds);
@@ -214,7 +211,7 @@ API(cudaMemcpy3DAsync, const rt_copy_3d *how, void *stream) {
   RT_ENTER_DEVICE(context);
   if (!rt_is_stream(context, stream))
     return rt_leave(context, cudaErrorInvalidResourceHandle);
-  if (rt_is_capturing(context, stream))
+  if (rt_is_recorded(context, stream))
     return rt_leave(context, rt_capture_copy(context, stream, how));
   return rt_leave(context, rt_copy(context, how));
 }
@@ -228,12 +225,12 @@ static int copy_3d_peer(rt_context *context, const rt_copy_3d_peer *how, void *s
     return cudaErrorInvalidDevice;
   rt_copy_3d plain = {how->source_array,    how->source_position, how->source, how->target_array,
                       how->target_position, how->target,          how->extent, RT_DEVICE_TO_DEVICE};
-  return stream && rt_is_capturing(context, stream) ? rt_capture_copy(context, stream, &plain)
-                                                    : rt_copy(context, &plain);
+  return rt_is_recorded(context, stream) ? rt_capture_copy(context, stream, &plain)
+                                         : rt_copy(context, &plain);
 }
 
 API(cudaMemcpy3DPeer, const rt_copy_3d_peer *how) {
-  RT_SYNCHRONISE(context);
+  RT_SYNCHRONISE_WITH(context, NULL);
   return rt_leave(context, copy_3d_peer(context, how, NULL));
 }
 PER_THREAD(cudaMemcpy3DPeer, ptds);
@@ -268,7 +265,7 @@ static int copy_to_symbol(rt_context *context, const void *symbol, const void *f
   if (direction == RT_DEVICE_TO_HOST || direction == RT_HOST_TO_HOST)
     return cudaErrorInvalidMemcpyDirection;
   int error = in_symbol(context, symbol, bytes, offset, &place);
-  if (error == cudaSuccess && stream && rt_is_capturing(context, stream))
+  if (error == cudaSuccess && rt_is_recorded(context, stream))
     return rt_capture_row(context, stream, place, from, bytes, direction);
   return error == cudaSuccess ? copy(context, place, from, bytes, direction, "cudaMemcpyToSymbol")
                               : error;
@@ -281,7 +278,7 @@ static int copy_from_symbol(rt_context *context, void *to, const void *symbol, s
   if (direction == RT_HOST_TO_DEVICE || direction == RT_HOST_TO_HOST)
     return cudaErrorInvalidMemcpyDirection;
   int error = in_symbol(context, symbol, bytes, offset, &place);
-  if (error == cudaSuccess && stream && rt_is_capturing(context, stream))
+  if (error == cudaSuccess && rt_is_recorded(context, stream))
     return rt_capture_row(context, stream, to, place, bytes, direction);
   return error == cudaSuccess ? copy(context, to, place, bytes, direction, "cudaMemcpyFromSymbol")
                               : error;
@@ -289,7 +286,7 @@ static int copy_from_symbol(rt_context *context, void *to, const void *symbol, s
 
 API(cudaMemcpyToSymbol, const void *symbol, const void *from, size_t bytes, size_t offset,
     int direction) {
-  RT_SYNCHRONISE(context);
+  RT_SYNCHRONISE_WITH(context, NULL);
   return rt_leave(context, copy_to_symbol(context, symbol, from, bytes, offset, direction, NULL));
 }
 PER_THREAD(cudaMemcpyToSymbol, ptds);
@@ -305,7 +302,7 @@ PER_THREAD(cudaMemcpyToSymbolAsync, ptsz);
 
 API(cudaMemcpyFromSymbol, void *to, const void *symbol, size_t bytes, size_t offset,
     int direction) {
-  RT_SYNCHRONISE(context);
+  RT_SYNCHRONISE_WITH(context, NULL);
   return rt_leave(context, copy_from_symbol(context, to, symbol, bytes, offset, direction, NULL));
 }
 PER_THREAD(cudaMemcpyFromSymbol, ptds);
@@ -347,7 +344,7 @@ API(cudaMemsetAsync, void *to, int value, size_t bytes, void *stream) {
   RT_ENTER_DEVICE(context);
   if (!rt_is_stream(context, stream))
     return rt_leave(context, cudaErrorInvalidResourceHandle);
-  if (rt_is_capturing(context, stream))
+  if (rt_is_recorded(context, stream))
     return rt_leave(context, rt_capture_fill(context, stream, (side){to, bytes, 0}, value,
                                              (rt_extent){bytes, 1, 1}));
   return rt_leave(context, fill_box(context, (side){to, 0, 0}, value, (rt_extent){bytes, 1, 1},
@@ -367,7 +364,7 @@ API(cudaMemset2DAsync, void *to, size_t pitch, int value, size_t width_bytes, si
   RT_ENTER_DEVICE(context);
   if (!rt_is_stream(context, stream))
     return rt_leave(context, cudaErrorInvalidResourceHandle);
-  if (rt_is_capturing(context, stream))
+  if (rt_is_recorded(context, stream))
     return rt_leave(context, rt_capture_fill(context, stream, (side){to, pitch, 0}, value,
                                              (rt_extent){width_bytes, rows, 1}));
   return rt_leave(context, fill_box(context, (side){to, pitch, 0}, value,
@@ -386,7 +383,7 @@ API(cudaMemset3DAsync, rt_pitched to, int value, rt_extent extent, void *stream)
   RT_ENTER_DEVICE(context);
   if (!rt_is_stream(context, stream))
     return rt_leave(context, cudaErrorInvalidResourceHandle);
-  if (rt_is_capturing(context, stream))
+  if (rt_is_recorded(context, stream))
     return rt_leave(
         context,
         rt_capture_fill(context, stream, pitched_side(&to, (rt_position){0, 0, 0}), value, extent));

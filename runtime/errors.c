@@ -47,6 +47,18 @@ API(cudaProfilerStart, void) {
   return rt_leave(context, cudaSuccess);
 }
 
+#if CUDART_MAJOR < 13
+API(cudaProfilerInitialize, const char *settings, const char *output, int mode) {
+  RT_ENTER(context);
+  (void)settings, (void)output, (void)mode;
+  return rt_leave(context, cudaSuccess);
+}
+
+/* Numbers of 64 bits are what they are on every device that is left. */
+API(cudaSetDoubleForDevice, double *number) { return number ? cudaSuccess : cudaErrorInvalidValue; }
+API(cudaSetDoubleForHost, double *number) { return number ? cudaSuccess : cudaErrorInvalidValue; }
+#endif
+
 API(cudaProfilerStop, void) {
   RT_ENTER(context);
   return rt_leave(context, cudaSuccess);

@@ -79,7 +79,9 @@ typedef struct rt_node {
   rt_thing thing;
   rt_node_kind kind;
   struct rt_graph *graph;
-  struct rt_node *next;           /* of the graph */
+  struct rt_node *next;           /* of the graph, or of what is put off */
+  const void *stream;             /* of work that is put off (later.c) */
+  void *kept;                     /* what that copies, or NULL */
   const struct rt_node *original; /* that it is a copy of, or NULL */
   rt_edge *edge;                  /* from those it depends on */
   unsigned edges;
@@ -184,6 +186,8 @@ int rt_work_replace(rt_context *context, rt_node *node, const rt_node *work);
 int rt_graph_instantiate(rt_context *context, const rt_graph *graph, unsigned long long flags,
                          rt_graph_exec **exec);
 void rt_graph_exec_destroy(rt_context *context, rt_graph_exec *exec);
+/* Does the work of one node; a cudaError. */
+int rt_node_run(rt_context *context, rt_node *node);
 /* Does all work; the lock is given back while functions of the host run. */
 int rt_graph_run(rt_context *context, rt_graph_exec *exec);
 /* Lets an instance do what a graph of the same shape does. *result and the nodes say what differs

@@ -110,10 +110,13 @@ int rt_capture_break(rt_context *context, const void *stream) {
 
 /* ---- Nodes ---- */
 
-/* Adds a node behind the place of a stream; its work is freed where that fails. */
+/* Adds a node behind the place of a stream; its work is freed where that fails. A stream that has
+ * none does not capture: the work is for later. */
 static int record(rt_context *context, void *stream, rt_node *work) {
   place *at = place_of(context, stream);
   rt_node *node;
+  if (!at)
+    return rt_put_off(context, stream, work);
   int error = at->capture->is_broken ? (int)cudaErrorStreamCaptureInvalidated
                                      : rt_graph_add(context, at->capture->graph, work, at->node,
                                                     NULL, at->count, &node);

@@ -104,7 +104,7 @@ static int run_free(rt_context *context, void *address) {
   return rt_graph_memory_free(context, address, &error) ? error : rt_release(context, address);
 }
 
-static int run_node(rt_context *context, rt_node *node) {
+int rt_node_run(rt_context *context, rt_node *node) {
   if (node->is_disabled)
     return cudaSuccess;
   switch (node->kind) {
@@ -139,7 +139,7 @@ static int run_graph(rt_context *context, rt_graph *graph) {
       *condition->value = condition->first;
   int error = cudaSuccess;
   for (rt_node *node = graph->first; node && error == cudaSuccess; node = node->next)
-    error = run_node(context, node);
+    error = rt_node_run(context, node);
   return error;
 }
 

@@ -82,6 +82,7 @@ static int refuse(const rt_context *context, const char *call, int error,
 
 API(bankfoldSetHash, const char *hash) {
   RT_ENTER_DEVICE(context);
+  rt_await(context, RT_ALL_STREAMS); /* launches before have what was chosen before */
   bf_diagnostic diagnostic = {.caret = -1};
   int error = rt_choose_hash(context, hash, &diagnostic);
   context->has_chosen_hash |= !error;
@@ -91,6 +92,7 @@ API(bankfoldSetHash, const char *hash) {
 
 API(bankfoldSetLockHash, const char *hash) {
   RT_ENTER_DEVICE(context);
+  rt_await(context, RT_ALL_STREAMS); /* launches before have what was chosen before */
   bf_diagnostic diagnostic = {.caret = -1};
   int error = rt_choose_lock_hash(context, hash, &diagnostic);
   return rt_leave(context,

@@ -301,6 +301,16 @@ int rt_start(rt_context *context, rt_function *function, const rt_configuration 
   return error;
 }
 
+/* Runs one that came behind another, whose thread this is: it may wait for the host, too. */
+static int start_later(rt_context *context, rt_function *function, const rt_configuration *how,
+                       const void *parameters, bool cooperative) {
+  context->busy_kernel = function->name;
+  pthread_mutex_unlock(&context->lock);
+  int error = rt_start(context, function, how, parameters, cooperative, 0);
+  pthread_mutex_lock(&context->lock);
+  return error;
+}
+
 /* Runs a launch of the host whose shape is right; a cudaError. */
 static int start(rt_context *context, rt_function *function, const rt_configuration *how,
                  void **arguments, bool cooperative) {
@@ -311,9 +321,10 @@ static int start(rt_context *context, rt_function *function, const rt_configurat
   void *block = pack_arguments(function->kernel, arguments);
   if (!block)
     return cudaErrorMemoryAllocation;
-  if (rt_may_wait(function))
+  if (!context->is_busy && rt_may_wait(function))
     return rt_run_beside(&(rt_work){context, function, *how, block, cooperative});
-  int error = rt_start(context, function, how, block, cooperative, 0);
+  int error = context->is_busy ? start_later(context, function, how, block, cooperative)
+                               : rt_start(context, function, how, block, cooperative, 0);
   free(block);
   return error;
 }
@@ -357,7 +368,7 @@ int rt_launch(rt_context *context, const void *host, const rt_configuration *how
 /* The same, unless the stream records its work. */
 static int launch(rt_context *context, const void *host, const rt_configuration *how,
                   void **arguments, bool cooperative) {
-  return rt_is_capturing(context, how->stream)
+  return rt_is_capturing(context, how->stream) || rt_is_launch_put_off(context)
              ? rt_capture_launch(context, host, how, arguments, cooperative)
              : rt_launch(context, host, how, arguments, cooperative);
 }
@@ -405,6 +416,25 @@ API(cudaLaunchCooperativeKernel, const void *host, rt_dim3 grid, rt_dim3 block, 
   return rt_leave(context, launch(context, host, &how, arguments, true));
 }
 PER_THREAD(cudaLaunchCooperativeKernel, ptsz);
+
+#if CUDART_MAJOR < 13
+/* A cooperative launch on each of several devices: cudaLaunchParams. There is one. */
+typedef struct launch_parameters {
+  void *host;
+  rt_dim3 grid, block;
+  void **arguments;
+  size_t dynamic_shared_bytes;
+  void *stream;
+} launch_parameters;
+
+API(cudaLaunchCooperativeKernelMultiDevice, const launch_parameters *list, unsigned devices,
+    unsigned flags) {
+  if (!list || devices != 1 || flags > 3)
+    return cudaErrorInvalidValue;
+  return cudaLaunchCooperativeKernel(list->host, list->grid, list->block, list->arguments,
+                                     list->dynamic_shared_bytes, list->stream);
+}
+#endif
 
 API(cudaLaunchKernelExC, const rt_launch_config *config, const void *host, void **arguments) {
   RT_ENTER_DEVICE(context);

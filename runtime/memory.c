@@ -150,7 +150,7 @@ API(cudaFreeAsync, void *address, void *stream) {
   RT_ENTER_DEVICE(context);
   if (!rt_is_stream(context, stream))
     return rt_leave(context, cudaErrorInvalidResourceHandle);
-  if (rt_is_capturing(context, stream))
+  if (rt_is_recorded(context, stream))
     return rt_leave(context, rt_capture_free(context, stream, address));
   return rt_leave(context, rt_release(context, address));
 }

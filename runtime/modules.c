@@ -29,6 +29,7 @@ void __cudaRegisterFatBinaryEnd(void **handle) { (void)handle; }
 void __cudaUnregisterFatBinary(void **handle);
 void __cudaUnregisterFatBinary(void **handle) {
   rt_context *context = rt_enter();
+  rt_await_end(context);
   rt_module *module = (rt_module *)handle;
   if (module) {
     module->wrapper = NULL;
@@ -72,9 +73,7 @@ void __cudaRegisterFunction(void **handle, const char *host, char *device, const
   rt_leave(context, cudaSuccess);
 }
 
-/* A variable, known by its address in the program. */
-static void add_variable(void **handle, const void *host, const char *name, size_t bytes,
-                         void **managed) {
+void rt_add_variable(void **handle, const void *host, const char *name, const rt_variable *given) {
   rt_context *context = rt_enter();
   rt_module *module = (rt_module *)handle;
   rt_variable *variable = module ? calloc(1, sizeof *variable) : NULL;
@@ -83,7 +82,11 @@ static void add_variable(void **handle, const void *host, const char *name, size
     free(copy);
     free(variable);
   } else {
-    *variable = (rt_variable){module->variables, module, host, copy, bytes, managed};
+    *variable = *given;
+    variable->next = module->variables;
+    variable->module = module;
+    variable->host = host;
+    variable->name = copy;
     module->variables = variable;
   }
   rt_leave(context, cudaSuccess);
@@ -94,7 +97,7 @@ void __cudaRegisterVar(void **handle, char *host, char *device, const char *name
 void __cudaRegisterVar(void **handle, char *host, char *device, const char *name, int is_external,
                        size_t bytes, int is_constant, int is_global) {
   (void)device, (void)is_external, (void)is_constant, (void)is_global;
-  add_variable(handle, host, name, bytes, NULL);
+  rt_add_variable(handle, host, name, &(rt_variable){.bytes = bytes});
 }
 
 void __cudaRegisterManagedVar(void **handle, void **host, char *device, const char *name,
@@ -102,7 +105,7 @@ void __cudaRegisterManagedVar(void **handle, void **host, char *device, const ch
 void __cudaRegisterManagedVar(void **handle, void **host, char *device, const char *name,
                               int is_external, size_t bytes, int is_constant, int is_global) {
   (void)device, (void)is_external, (void)is_constant, (void)is_global;
-  add_variable(handle, host, name, bytes, host);
+  rt_add_variable(handle, host, name, &(rt_variable){.bytes = bytes, .managed = host});
 }
 
 /* ---- Loading ---- */

@@ -47,23 +47,26 @@ static void draw(rt_progress *own, double now, uint64_t done, uint64_t blocks) {
   fflush(stderr);
 }
 
-/* bf_emu_launch's: the launch always goes on. */
+/* bf_emu_launch's: the launch goes on, unless the program has ended without it. */
 static bool show(void *context, uint64_t done, uint64_t blocks) {
   rt_progress *own = context;
+  own->context->blocks_done = done;
   double now = bf_seconds(), limit = (double)own->context->settings.hint_seconds;
   if (limit > 0 && !own->context->is_hinted &&
       own->context->kernel_seconds + now - own->begun >= limit)
     hint(own, now, done, blocks);
   if (own->has_bar)
     draw(own, now, done, blocks);
-  return true;
+  return !__atomic_load_n(&own->context->is_given_up, __ATOMIC_RELAXED);
 }
 
-void rt_progress_begin(rt_context *context, const rt_function *function, bf_emu_launch *launch,
+void rt_progress_begin(rt_context *context, rt_function *function, bf_emu_launch *launch,
                        rt_progress *own) {
   bool wants_hint = context->settings.hint_seconds && !context->is_hinted;
   *own = (rt_progress){.context = context, .begun = bf_seconds(), .has_bar = isatty(2)};
-  if (context->settings.quiet || !(own->has_bar || wants_hint))
+  if (context->settings.quiet)
+    own->has_bar = false;
+  if (!own->has_bar && !(wants_hint && !context->settings.quiet) && !rt_may_wait(function))
     return;
   bf_ptx_readable_name(function->name, &own->kernel);
   launch->progress = show;

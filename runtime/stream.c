@@ -1,5 +1,6 @@
 /* Streams, events and memory pools. Work is done when the call that asks for it returns, so every
  * stream is idle and every recorded event has happened; events hold the clock of rt_seconds. */
+#include "graph.h"
 #include "order.h"
 
 #include <stdlib.h>
@@ -97,9 +98,7 @@ API(cudaStreamDestroy, void *stream) {
 }
 
 API(cudaStreamSynchronize, void *stream) {
-  if (rt_activity_beside(stream) == RT_OTHERS_GO_ON)
-    return cudaSuccess;
-  RT_SYNCHRONISE(context);
+  RT_SYNCHRONISE_WITH(context, stream);
   if (rt_is_capturing(context, stream))
     return rt_leave(context, rt_capture_break(context, stream));
   return rt_leave(context, check_stream(context, stream));
@@ -107,13 +106,11 @@ API(cudaStreamSynchronize, void *stream) {
 PER_THREAD(cudaStreamSynchronize, ptsz);
 
 API(cudaStreamQuery, void *stream) {
-  rt_activity activity = rt_activity_beside(stream);
-  if (activity != RT_IDLE)
-    return activity == RT_GOES_ON ? cudaErrorNotReady : cudaSuccess;
-  RT_SYNCHRONISE(context);
-  if (rt_is_capturing(context, stream))
-    return rt_leave(context, rt_capture_break(context, stream));
-  return rt_leave(context, check_stream(context, stream));
+  rt_context *context = rt_enter();
+  if (rt_is_put_off(context, stream))
+    return rt_leave(context, cudaErrorNotReady);
+  rt_leave(context, cudaSuccess);
+  return cudaStreamSynchronize(stream);
 }
 PER_THREAD(cudaStreamQuery, ptsz);
 
@@ -121,13 +118,16 @@ API(cudaStreamWaitEvent, void *stream, void *event, unsigned flags) {
   RT_ENTER_DEVICE(context);
   if (flags > 1)
     return rt_leave(context, cudaErrorInvalidValue);
-  if (!find(context, event, RT_EVENT))
+  const rt_object *awaited = find(context, event, RT_EVENT);
+  if (!awaited)
     return rt_leave(context, cudaErrorInvalidResourceHandle);
   int error = check_stream(context, stream), captured;
   if (error == cudaSuccess && rt_capture_wait(context, stream, event, flags & 1, &captured))
     error = captured;
-  if (error == cudaSuccess)
-    rt_order_wait(context, stream, find(context, event, RT_EVENT));
+  else if (error == cudaSuccess && (awaited->is_awaited || rt_is_put_off(context, stream)))
+    error = rt_put_off(context, stream, &(rt_node){.kind = RT_NODE_WAIT, .event = event});
+  else if (error == cudaSuccess)
+    rt_order_wait(context, stream, awaited);
   return rt_leave(context, error);
 }
 PER_THREAD(cudaStreamWaitEvent, ptsz);
@@ -173,31 +173,31 @@ PER_THREAD(cudaStreamGetDevice, ptsz);
 
 /* ---- Functions of the program in a stream ---- */
 
-/* Records a function in a capture. */
-static int capture_function(void *stream, void (*function)(void *), void *data) {
+/* Records a function in a capture, or for later. */
+static int record_function(void *stream, void (*function)(void *), void *data) {
   RT_ENTER_DEVICE(context);
   return rt_leave(context, function ? rt_capture_function(context, stream, function, data)
                                     : cudaErrorInvalidValue);
 }
 
-static bool is_captured(const void *stream) {
+static bool is_recorded(const void *stream) {
   rt_context *context = rt_enter();
-  bool captured = rt_is_capturing(context, stream);
+  bool captured = rt_is_recorded(context, stream);
   rt_leave(context, cudaSuccess);
   return captured;
 }
 
 /* Checks a stream at a synchronisation; the lock is given back, so that the function may call. */
 static int before_function(void *stream, const void *function) {
-  RT_SYNCHRONISE(context);
+  RT_SYNCHRONISE_WITH(context, stream);
   if (rt_is_capturing(context, stream))
     return rt_leave(context, rt_capture_break(context, stream));
   return rt_leave(context, function ? check_stream(context, stream) : cudaErrorInvalidValue);
 }
 
 API(cudaLaunchHostFunc, void *stream, void (*function)(void *), void *data) {
-  if (is_captured(stream))
-    return capture_function(stream, function, data);
+  if (is_recorded(stream))
+    return record_function(stream, function, data);
   int error = before_function(stream, (const void *)(uintptr_t)function);
   if (error == cudaSuccess)
     function(data);
@@ -205,8 +205,37 @@ API(cudaLaunchHostFunc, void *stream, void (*function)(void *), void *data) {
 }
 PER_THREAD(cudaLaunchHostFunc, ptsz);
 
+/* A callback that is put off. */
+typedef struct callback {
+  void (*function)(void *stream, int status, void *data);
+  void *stream, *data;
+} callback;
+
+static void call_back(void *given) {
+  callback own = *(callback *)given;
+  free(given);
+  own.function(own.stream, cudaSuccess, own.data);
+}
+
+/* Puts a callback off, where that must be; a cudaError. */
+static int put_off_callback(const callback *given, bool *is_put_off) {
+  RT_ENTER_DEVICE(context);
+  *is_put_off = given->function && rt_is_stream(context, given->stream) &&
+                !rt_is_capturing(context, given->stream) && rt_is_put_off(context, given->stream);
+  callback *own = *is_put_off ? malloc(sizeof *own) : NULL;
+  if (!own)
+    return rt_leave(context, *is_put_off ? cudaErrorMemoryAllocation : cudaSuccess);
+  *own = *given;
+  rt_node work = {.kind = RT_NODE_HOST, .host = {call_back, own}};
+  return rt_leave(context, rt_put_off(context, given->stream, &work));
+}
+
 API(cudaStreamAddCallback, void *stream, void (*function)(void *stream, int status, void *data),
     void *data, unsigned flags) {
+  bool is_put_off;
+  int unready = put_off_callback(&(callback){function, stream, data}, &is_put_off);
+  if (unready != cudaSuccess || is_put_off)
+    return unready;
   int error = before_function(stream, (const void *)(uintptr_t)function);
   (void)flags;
   if (error == cudaSuccess)
@@ -239,16 +268,13 @@ int rt_record_event(rt_context *context, void *event) {
   if (!object)
     return cudaErrorInvalidResourceHandle;
   object->is_recorded = true;
-  object->is_awaited = context->is_busy;
+  object->is_awaited = false;
   object->seconds = rt_seconds(context);
   return cudaSuccess;
 }
 
 API(cudaEventRecordWithFlags, void *event, void *stream, unsigned flags) {
-  rt_context *context = rt_enter_anyway();
-  int unready = context->sticky != cudaSuccess ? context->sticky : rt_set_up(context);
-  if (unready != cudaSuccess)
-    return rt_leave(context, unready);
+  RT_ENTER_DEVICE(context);
   if (!rt_is_event(context, event) || !rt_is_stream(context, stream))
     return rt_leave(context, cudaErrorInvalidResourceHandle);
   if (flags > 1)
@@ -256,6 +282,12 @@ API(cudaEventRecordWithFlags, void *event, void *stream, unsigned flags) {
   if (rt_is_capturing(context, stream))
     return rt_leave(context, rt_capture_record(context, stream, event, flags & 1));
   rt_forget_captured(context, event);
+  if (rt_is_put_off(context, stream)) {
+    rt_object *object = find(context, event, RT_EVENT);
+    object->is_recorded = object->is_awaited = true;
+    rt_node work = {.kind = RT_NODE_RECORD, .event = event};
+    return rt_leave(context, rt_put_off(context, stream, &work));
+  }
   if (!context->is_busy) /* else the launch uses the order */
     rt_order_record(context, find(context, event, RT_EVENT), stream);
   return rt_leave(context, rt_record_event(context, event));
@@ -268,7 +300,11 @@ API(cudaEventRecord, void *event, void *stream) {
 PER_THREAD(cudaEventRecord, ptsz);
 
 API(cudaEventSynchronize, void *event) {
-  RT_SYNCHRONISE(context);
+  RT_ENTER_DEVICE(context);
+  rt_await_event(context, event);
+  rt_settle(context);
+  if (context->sticky != cudaSuccess)
+    return rt_leave(context, context->sticky);
   if (rt_map_get(&context->captured_events, event))
     return rt_leave(context, cudaErrorCapturedEvent);
   bool known = find(context, event, RT_EVENT) != NULL;
@@ -276,16 +312,25 @@ API(cudaEventSynchronize, void *event) {
 }
 
 API(cudaEventQuery, void *event) {
-  return rt_activity_beside(NULL) == RT_IDLE ? cudaEventSynchronize(event) : cudaErrorNotReady;
+  rt_context *context = rt_enter();
+  const rt_object *object = find(context, event, RT_EVENT);
+  bool is_awaited = object && object->is_awaited;
+  rt_leave(context, cudaSuccess);
+  return is_awaited ? cudaErrorNotReady : cudaEventSynchronize(event);
 }
 
 API(cudaEventElapsedTime, float *milliseconds, void *from, void *to) {
-  RT_SYNCHRONISE(context);
+  RT_ENTER_DEVICE(context);
+  rt_settle(context);
+  if (context->sticky != cudaSuccess)
+    return rt_leave(context, context->sticky);
   const rt_object *a = find(context, from, RT_EVENT), *b = find(context, to, RT_EVENT);
   if (!milliseconds)
     return rt_leave(context, cudaErrorInvalidValue);
   if (!a || !b || ((a->flags | b->flags) & NO_TIMING) || !a->is_recorded || !b->is_recorded)
     return rt_leave(context, cudaErrorInvalidResourceHandle);
+  if (a->is_awaited || b->is_awaited)
+    return rt_leave(context, cudaErrorNotReady);
   *milliseconds = (float)((b->seconds - a->seconds) * 1e3);
   return rt_leave(context, cudaSuccess);
 }

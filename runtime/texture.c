@@ -184,9 +184,9 @@ static int add_texture(rt_context *context, const bf_emu_texture *texture, const
 
 /* Makes a texture object; a cudaError. */
 static int make_texture(rt_context *context, uint64_t *handle, const rt_texture *what,
-                        bool is_seamless) {
+                        bool is_seamless, const char *call) {
   bf_emu_texture texture[BF_EMU_MOST_LEVELS];
-  int error = describe_texels(context, &what->resource, texture, "cudaCreateTextureObject");
+  int error = describe_texels(context, &what->resource, texture, call);
   if (error == cudaSuccess && what->has_view)
     error = look_through(context, &what->view, texture);
   if (error == cudaSuccess)
@@ -208,7 +208,8 @@ API(cudaCreateTextureObject, uint64_t *handle, const rt_resource *resource,
     what.view = *view;
     what.has_view = true;
   }
-  return rt_leave(context, make_texture(context, handle, &what, is_seamless));
+  return rt_leave(context,
+                  make_texture(context, handle, &what, is_seamless, "cudaCreateTextureObject"));
 }
 
 #if CUDART_MAJOR < 13
@@ -219,15 +220,26 @@ API(cudaCreateTextureObject_v2, uint64_t *handle, const rt_resource *resource,
 }
 #endif
 
+int rt_texture_make(rt_context *context, const rt_resource *resource, const rt_sampler *sampler,
+                    uint64_t *handle, const char *call) {
+  rt_texture what = {.resource = *resource};
+  if (sampler) {
+    what.sampler = *sampler;
+    what.has_sampler = true;
+    return make_texture(context, handle, &what, false, call);
+  }
+  bf_emu_texture surface[BF_EMU_MOST_LEVELS];
+  if (resource->type != RT_RESOURCE_ARRAY)
+    return cudaErrorInvalidValue;
+  int error = describe_texels(context, resource, surface, call);
+  return error == cudaSuccess ? add_texture(context, surface, &what, handle) : error;
+}
+
 API(cudaCreateSurfaceObject, uint64_t *handle, const rt_resource *resource) {
   RT_ENTER_DEVICE(context);
-  bf_emu_texture surface[BF_EMU_MOST_LEVELS];
-  if (!handle || !resource || resource->type != RT_RESOURCE_ARRAY)
-    return rt_leave(context, cudaErrorInvalidValue);
-  int error = describe_texels(context, resource, surface, "cudaCreateSurfaceObject");
-  rt_texture what = {.resource = *resource};
-  return rt_leave(context,
-                  error == cudaSuccess ? add_texture(context, surface, &what, handle) : error);
+  return rt_leave(context, handle && resource ? rt_texture_make(context, resource, NULL, handle,
+                                                                "cudaCreateSurfaceObject")
+                                              : cudaErrorInvalidValue);
 }
 
 static void remove_texture(rt_context *context, rt_texture *texture) {
@@ -236,12 +248,17 @@ static void remove_texture(rt_context *context, rt_texture *texture) {
   free(texture);
 }
 
-API(cudaDestroyTextureObject, uint64_t handle) {
-  RT_SYNCHRONISE(context);
+bool rt_texture_remove(rt_context *context, uint64_t handle) {
   rt_texture *texture = rt_map_get(&context->textures, (void *)(uintptr_t)handle);
   if (texture)
     remove_texture(context, texture);
-  return rt_leave(context, texture || !handle ? cudaSuccess : cudaErrorInvalidValue);
+  return texture != NULL;
+}
+
+API(cudaDestroyTextureObject, uint64_t handle) {
+  RT_SYNCHRONISE(context);
+  bool is_known = rt_texture_remove(context, handle);
+  return rt_leave(context, is_known || !handle ? cudaSuccess : cudaErrorInvalidValue);
 }
 extern __typeof__(cudaDestroyTextureObject) cudaDestroySurfaceObject
     __attribute__((alias("cudaDestroyTextureObject")));

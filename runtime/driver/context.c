@@ -194,7 +194,7 @@ static void end_owned(const dr_context *owner) {
 
 /* Forgets the fault of a kernel: it ends with its context. */
 static void forget_fault(void) {
-  rt_context *context = rt_enter_synchronised();
+  rt_context *context = rt_enter_synchronised(RT_ALL_STREAMS);
   context->pending = context->sticky = cudaSuccess;
   rt_leave(context, cudaSuccess);
 }

@@ -348,6 +348,7 @@ static int fill(dr_address to, size_t pitch, unsigned value, unsigned element_by
   if (error || is_plain)
     return error;
   RT_ENTER_DEVICE(context);
+  rt_await(context, stream);
   for (size_t y = 0; y < rows && context->pending == cudaSuccess; y++) {
     char *row = (char *)dr_pointer(to) + y * pitch;
     for (size_t x = 0; x < width_bytes; x += element_bytes)

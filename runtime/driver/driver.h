@@ -33,6 +33,8 @@ typedef struct dr_state {
   uint64_t contexts_made;
   rt_map owned;    /* handles of things to dr_owned, where they end with a context that was made */
   rt_map textures; /* handles to dr_texture (texture.c) */
+  rt_map old_launches;                 /* functions to what was set for them (old_launch.c) */
+  rt_map references;                   /* addresses of variables to references (reference.c) */
   struct dr_reservation *reservations; /* of addresses (virtual.c) */
   rt_map allocations;                  /* handles to dr_allocation (virtual.c) */
   uint64_t allocations_made;
@@ -113,6 +115,12 @@ typedef struct dr_copy_3d {
 /* A copy as the runtime wants it, and back; a CUresult. */
 int dr_copy_to_runtime(const dr_copy_3d *given, rt_copy_3d *how);
 int dr_copy_from_runtime(const rt_copy_3d *how, dr_copy_3d *given);
+
+int cuLaunchKernel(void *function, unsigned grid_x, unsigned grid_y, unsigned grid_z,
+                   unsigned block_x, unsigned block_y, unsigned block_z,
+                   unsigned dynamic_shared_bytes, void *stream, void **arguments, void **extra);
+/* The channels of a texel; false where there is no such format (texture.c). */
+bool dr_channels_of(int format, unsigned channels, rt_channel *to);
 
 /* ---- What ends with a context (context.c) ---- */
 

@@ -1,7 +1,10 @@
 /* Streams and events. */
 #include "driver.h"
+#include "runtime/graph.h"
 
+#include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 /* ---- Streams ---- */
 
@@ -131,26 +134,52 @@ static int check_value(void *stream, dr_address address, size_t bytes, const cha
   return rt_leave(context, is_fine ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE);
 }
 
-/* Waits for a value of so many bytes. All that was asked for before is done, and nothing else can
- * come: a value that is not there yet never will be. */
+/* A value that a stream waits for. */
+typedef struct awaited {
+  const rt_context *context;
+  dr_address address;
+  uint64_t wanted;
+  size_t bytes;
+  unsigned way;
+} awaited;
+
+static bool is_there(const awaited *what) {
+  uint64_t mask = what->bytes == 8 ? UINT64_MAX : UINT32_MAX;
+  const volatile void *at = dr_pointer(what->address);
+  uint64_t value =
+      what->bytes == 8 ? *(const volatile uint64_t *)at : *(const volatile uint32_t *)at;
+  uint64_t difference = (value - what->wanted) & mask;
+  return what->way == AT_LEAST  ? difference >> (8 * what->bytes - 1) == 0
+         : what->way == EQUAL   ? difference == 0
+         : what->way == ANY_BIT ? (value & what->wanted) != 0
+                                : (~(value | what->wanted) & mask) != 0;
+}
+
+/* Waits for a value that the program, or a copy in another stream, will write. */
+static void poll(void *given) {
+  const struct timespec pause = {.tv_nsec = 50000};
+  const awaited *what = given;
+  while (!is_there(what) && !__atomic_load_n(&what->context->is_given_up, __ATOMIC_RELAXED))
+    nanosleep(&pause, NULL);
+  free(given);
+}
+
+/* Lets what follows in a stream wait for a value of so many bytes; a CUresult. */
 static int wait_value(void *stream, dr_address address, uint64_t wanted, size_t bytes,
                       unsigned flags, const char *call) {
   int error = check_value(stream, address, bytes, call);
   if (error || (flags & ~(unsigned)(WAYS | FLUSH)))
     return error ? error : CUDA_ERROR_INVALID_VALUE;
-  uint64_t value = 0, mask = bytes == 8 ? UINT64_MAX : UINT32_MAX;
-  memcpy(&value, dr_pointer(address), bytes);
-  unsigned way = flags & WAYS;
-  uint64_t difference = (value - wanted) & mask;
-  bool is_there = way == AT_LEAST  ? difference >> (8 * bytes - 1) == 0
-                  : way == EQUAL   ? difference == 0
-                  : way == ANY_BIT ? (value & wanted) != 0
-                                   : (~(value | wanted) & mask) != 0;
-  if (is_there)
-    return CUDA_SUCCESS;
   rt_context *context = rt_enter();
-  rt_say(context, "%s: nothing before it writes the value that is waited for", call);
-  return rt_leave(context, CUDA_ERROR_NOT_SUPPORTED);
+  awaited what = {context, address, wanted, bytes, flags & WAYS};
+  if (!rt_is_put_off(context, stream) && is_there(&what))
+    return rt_leave(context, CUDA_SUCCESS);
+  awaited *kept = malloc(sizeof *kept);
+  if (!kept)
+    return rt_leave(context, CUDA_ERROR_OUT_OF_MEMORY);
+  *kept = what;
+  rt_node node = {.kind = RT_NODE_HOST, .host = {poll, kept}};
+  return dr_result(rt_leave(context, rt_wait_beside(context, stream, &node)));
 }
 
 API(cuStreamWaitValue32_v2, void *stream, dr_address address, uint32_t value, unsigned flags) {
@@ -172,8 +201,8 @@ static int write_value(void *stream, dr_address address, uint64_t value, size_t 
   int error = check_value(stream, address, bytes, call);
   if (error || flags > 1)
     return error ? error : CUDA_ERROR_INVALID_VALUE;
-  memcpy(dr_pointer(address), &value, bytes);
-  return CUDA_SUCCESS;
+  enum { BY_POINTER = 4 };
+  return dr_result(cudaMemcpyAsync(dr_pointer(address), &value, bytes, BY_POINTER, stream));
 }
 
 API(cuStreamWriteValue32_v2, void *stream, dr_address address, uint32_t value, unsigned flags) {
@@ -189,6 +218,36 @@ API(cuStreamWriteValue64_v2, void *stream, dr_address address, uint64_t value, u
 PER_THREAD(cuStreamWriteValue64_v2, ptsz);
 DR_ALIAS(cuStreamWriteValue64_v2, cuStreamWriteValue64);
 DR_ALIAS(cuStreamWriteValue64_v2, cuStreamWriteValue64_ptsz);
+
+/* One of several operations in one call: CUstreamBatchMemOpParams. */
+typedef struct operation {
+  int kind;
+  dr_address address;
+  uint64_t value;
+  unsigned flags;
+  uint64_t unused[2];
+} operation;
+
+API(cuStreamBatchMemOp_v2, void *stream, unsigned count, const operation *list, unsigned flags) {
+  enum { WAIT_32 = 1, WRITE_32, FLUSHES, WAIT_64, WRITE_64, FENCE };
+  DR_CHECK();
+  int error = (count && !list) || flags ? CUDA_ERROR_INVALID_VALUE : CUDA_SUCCESS;
+  for (unsigned i = 0; i < count && !error; i++) {
+    const operation *one = &list[i];
+    size_t bytes = one->kind == WAIT_32 || one->kind == WRITE_32 ? 4 : 8;
+    if (one->kind == WAIT_32 || one->kind == WAIT_64)
+      error = wait_value(stream, one->address, one->value, bytes, one->flags, "cuStreamBatchMemOp");
+    else if (one->kind == WRITE_32 || one->kind == WRITE_64)
+      error =
+          write_value(stream, one->address, one->value, bytes, one->flags, "cuStreamBatchMemOp");
+    else if (one->kind != FLUSHES && one->kind != FENCE) /* nothing is held back here */
+      error = CUDA_ERROR_INVALID_VALUE;
+  }
+  return error;
+}
+PER_THREAD(cuStreamBatchMemOp_v2, ptsz);
+DR_ALIAS(cuStreamBatchMemOp_v2, cuStreamBatchMemOp);
+DR_ALIAS(cuStreamBatchMemOp_v2, cuStreamBatchMemOp_ptsz);
 
 /* ---- Events ---- */
 

@@ -13,8 +13,7 @@ static const struct {
                {0x09, 16, 0}, {0x0a, 32, 0}, {0x10, 16, 2}, {0x20, 32, 2}};
 enum { FORMATS = sizeof formats / sizeof *formats };
 
-/* The channels of a texel; false where there is no such format. */
-static bool channels_of(int format, unsigned channels, rt_channel *to) {
+bool dr_channels_of(int format, unsigned channels, rt_channel *to) {
   for (unsigned i = 0; i < FORMATS && channels <= 4; i++)
     if (formats[i].format == format) {
       int bits[4] = {0};
@@ -52,7 +51,7 @@ typedef struct array_3d {
 API(cuArray3DCreate_v2, void **array, const array_3d *how) {
   DR_CHECK();
   rt_channel channel;
-  if (!array || !how || !channels_of(how->format, how->channels, &channel))
+  if (!array || !how || !dr_channels_of(how->format, how->channels, &channel))
     return CUDA_ERROR_INVALID_VALUE;
   int error = dr_result(cudaMalloc3DArray(
       array, &channel, (rt_extent){how->width, how->height, how->depth}, how->flags));
@@ -101,7 +100,7 @@ API(cuArrayDestroy, void *array) {
 API(cuMipmappedArrayCreate, void **mipmap, const array_3d *how, unsigned levels) {
   DR_CHECK();
   rt_channel channel;
-  if (!mipmap || !how || !channels_of(how->format, how->channels, &channel))
+  if (!mipmap || !how || !dr_channels_of(how->format, how->channels, &channel))
     return CUDA_ERROR_INVALID_VALUE;
   int error = dr_result(cudaMallocMipmappedArray(
       mipmap, &channel, (rt_extent){how->width, how->height, how->depth}, levels, how->flags));
@@ -171,7 +170,7 @@ static int translate(const resource *from, rt_resource *to) {
   to->memory.height = from->memory.height;
   to->memory.pitch_bytes = from->memory.pitch_bytes;
   bool is_known = (from->type == RT_RESOURCE_LINEAR || from->type == RT_RESOURCE_PITCHED) &&
-                  channels_of(from->memory.format, from->memory.channels, &to->memory.channel);
+                  dr_channels_of(from->memory.format, from->memory.channels, &to->memory.channel);
   return is_known ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
 

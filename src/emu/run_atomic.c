@@ -31,7 +31,8 @@ typedef struct atomic {
   combine apply; /* NULL for 16-byte exchange and swap */
   /* The usual operations: on one thread of the host, and on several; NULL: apply does it. */
   changer change_alone, change_together;
-  uint8_t polls; /* a bf_emu_polled, or 0 */
+  uint8_t polls;  /* a bf_emu_polled, or 0 */
+  bool is_system; /* also for threads of the program, which may run beside the launch */
 } atomic;
 
 /* ---- Combining ---- */
@@ -397,7 +398,8 @@ static const bf_emu_op *run_atomic(bf_emu_warp *warp, const bf_emu_op *op) {
     return op + 1;
   if (!reach(warp, op, what, mask, pointer))
     return NULL;
-  bool alone = warp->worker->flight->alone || what->space == BF_PTX_SPACE_SHARED;
+  bool alone =
+      (warp->worker->flight->alone && !what->is_system) || what->space == BF_PTX_SPACE_SHARED;
   warp->polled |= what->polls;
   if (what->change_alone) {
     if (!alone)
@@ -553,6 +555,7 @@ bool BF_EMU_NAME(bf_emu_select_atomic)(bf_emu_decoder *decoder,
   what->size = bf_ptx_type_bytes(type);
   what->space = bf_ptx_address_space(instruction, &operand[0]);
   what->is_swap = bf_ptx_has(instruction, "cas");
+  what->is_system = bf_ptx_has(instruction, "sys");
   what->has_result = is_atom && instruction->operand[0].kind != BF_PTX_SINK;
   bool is_used = what->has_result && (instruction->operand[0].kind == BF_PTX_VECTOR ||
                                       bf_emu_is_read(decoder, &instruction->operand[0]));
@@ -573,7 +576,8 @@ bool BF_EMU_NAME(bf_emu_select_atomic)(bf_emu_decoder *decoder,
   what->address = bf_emu_bind_address(decoder, instruction, &operand[0], what->space);
   find_changers(what);
   op->detail = what;
-  bind_alone(what, op);
+  if (!what->is_system)
+    bind_alone(what, op);
   bool is_plain_sum = what->apply == add_bits && what->size == 4 && what->count == 1 &&
                       what->space == BF_PTX_SPACE_SHARED && what->address.register_bytes == 4 &&
                       !bf_ptx_has(instruction, "shared::cluster");

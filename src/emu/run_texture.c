@@ -15,7 +15,8 @@ enum { MOST_CHANNELS = 4, MOST_COORDINATES = 3 };
 /* What an instruction does: places of handle, coordinates and values. */
 typedef struct sampling {
   uint32_t handle;
-  uint32_t layer; /* its place, where is_layered */
+  bool is_reference; /* handle is the address of a variable, .texref or .surfref, that has it */
+  uint32_t layer;    /* its place, where is_layered */
   bool is_layered, is_integer, is_cube;
   enum { LEVEL_FIRST, LEVEL_GIVEN, LEVEL_FROM_GRADIENT } level;
   uint32_t level_at;                      /* LEVEL_GIVEN: its place */
@@ -63,11 +64,29 @@ static bool is_alive(bf_emu_warp *warp, const bf_emu_texture *texture) {
   return true;
 }
 
+/* The handle that is named: itself, or the variable that has it, which the launch then depends on.
+ */
+static uint64_t read_handle(bf_emu_warp *warp, const sampling *what, uint64_t named) {
+  bf_emu_entry entry;
+  if (!what->is_reference)
+    return named;
+  bf_emu_known *known = &warp->worker->known[named / 512 % BF_EMU_KNOWN];
+  if ((known->first > named || named >= known->end) &&
+      bf_emu_find_entry(warp->worker->flight->emu, named, &entry))
+    bf_emu_touch(warp->worker->flight, &entry.public);
+  return *(const uint64_t *)(uintptr_t)named;
+}
+
 /* The texture that a lane's handle stands for; NULL: the launch has ended. */
 static const bf_emu_texture *find_texture(bf_emu_warp *warp, const bf_emu_op *op,
                                           const sampling *what, unsigned lane) {
-  uint64_t handle = BF_LANES(const uint64_t, what->handle)[lane];
+  uint64_t handle = read_handle(warp, what, BF_LANES(const uint64_t, what->handle)[lane]);
   const bf_emu_texture *texture = bf_emu_texture_find(warp->worker->flight->emu, handle);
+  if (!texture && what->is_reference) {
+    bf_emu_fail(warp, op, BF_EMU_BAD_INSTRUCTION, lane,
+                "nothing is bound to the texture or surface reference");
+    return NULL;
+  }
   if (!texture) {
     bf_emu_fail(warp, op, BF_EMU_BAD_INSTRUCTION, lane, "no texture or surface has the handle %llu",
                 (unsigned long long)handle);
@@ -464,7 +483,8 @@ static const bf_emu_texture *common_texture(bf_emu_warp *warp, const sampling *w
   bool is_same = true;
   BF_EACH_LANE(mask, lane) is_same &= handle[lane] == found;
   const bf_emu_texture *texture =
-      is_same ? bf_emu_texture_find(warp->worker->flight->emu, found) : NULL;
+      is_same ? bf_emu_texture_find(warp->worker->flight->emu, read_handle(warp, what, found))
+              : NULL;
   return texture && is_alive(warp, texture) ? texture : NULL;
 }
 
@@ -610,6 +630,15 @@ static bool bind_level(bf_emu_decoder *decoder, const bf_ptx_instruction *instru
   return true;
 }
 
+/* The handle, in a register or in a variable that is named. */
+static void bind_handle(bf_emu_decoder *decoder, const bf_ptx_operand *named, sampling *what) {
+  what->is_reference = named->kind == BF_PTX_SYMBOL &&
+                       named->symbol->kind == BF_PTX_SYMBOL_VARIABLE &&
+                       (named->symbol->variable->type == BF_PTX_TEXREF ||
+                        named->symbol->variable->type == BF_PTX_SURFREF);
+  what->handle = bf_emu_source(decoder, named, BF_PTX_U64);
+}
+
 /* [handle, {layer, x, y, z}] */
 static bool bind_place(bf_emu_decoder *decoder, const bf_ptx_operand *address, bf_ptx_type type,
                        sampling *what) {
@@ -624,7 +653,7 @@ static bool bind_place(bf_emu_decoder *decoder, const bf_ptx_operand *address, b
   for (unsigned i = 0; i < what->dimensions + what->is_layered; i++)
     if (bf_emu_register_bytes(&item[i], type) != 4)
       return bf_emu_refuse(decoder, "coordinates that are not 32 bits wide"), false;
-  what->handle = bf_emu_source(decoder, &address->item[0], BF_PTX_U64);
+  bind_handle(decoder, &address->item[0], what);
   if (what->is_layered)
     what->layer = bf_emu_source(decoder, &item[0], BF_PTX_U32);
   for (unsigned i = 0; i < what->dimensions; i++)
@@ -694,7 +723,7 @@ static bool select_question(bf_emu_decoder *decoder, const bf_ptx_instruction *i
       operand[1].kind != BF_PTX_ADDRESS || operand[1].count != 1 || operand[1].offset ||
       bf_emu_register_bytes(&operand[1].item[0], BF_PTX_U64) != 8)
     return bf_emu_refuse(decoder, "question of this form");
-  what->handle = bf_emu_bind_source(decoder, &operand[1].item[0], BF_PTX_U64);
+  bind_handle(decoder, &operand[1].item[0], what);
   what->value[0] = bf_emu_bind_destination(decoder, &operand[0], BF_PTX_B32);
   what->level = has_level ? LEVEL_GIVEN : LEVEL_FIRST;
   if (has_level)

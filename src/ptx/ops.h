@@ -44,9 +44,9 @@
   X(S4, "s4", 0)                                                                                   \
   X(B1, "b1", 0)                                                                                   \
   X(PRED, "pred", 0)                                                                               \
-  X(TEXREF, "texref", 0)                                                                           \
+  X(TEXREF, "texref", 8)                                                                           \
   X(SAMPLERREF, "samplerref", 0)                                                                   \
-  X(SURFREF, "surfref", 0)
+  X(SURFREF, "surfref", 8)
 
 typedef enum bf_ptx_type {
   BF_PTX_TYPE_NONE,

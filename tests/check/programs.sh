@@ -7,7 +7,7 @@
 #   // status: its exit status (default 0)
 #   // only: exec, where it shows a limit of the emulator (tests/gpu/programs.py leaves it out)
 #   // needs: libraries and headers of the toolkit without which it is left out
-#   // says: a pattern that standard error must hold
+#   // says: a pattern that standard error must hold; there may be several
 #   // table: a pattern that the table must hold, which is there when no profile is asked for
 #   // exec: options for exec; else it is run without and with --gpu h200, and where a fix is proposed for a kernel, once
 #   more with the hashes of the fixes: conflicts must be as the fixes promise
@@ -71,7 +71,7 @@ compile() {
 
 # run PROGRAM OPTION...
 run() {
-  local status wanted pattern options
+  local status wanted pattern options line
   read -ra options <<<"${*:2} $(said "$1" exec)"
   timeout 120 "$build/bankfold" exec "${options[@]}" "$work/$1" >"$work/out" 2>"$work/err"
   status=$?
@@ -83,10 +83,12 @@ run() {
     cat "$work/err"
   fi
   diff "tests/programs/$1.out" "$work/out" || complain "$1: another output"
-  if [ -n "$pattern" ] && ! grep -Eq "$pattern" "$work/err"; then
-    complain "$1: standard error does not say '$pattern'"
-    cat "$work/err"
-  fi
+  while read -r line; do
+    if [ -n "$line" ] && ! grep -Eq "$line" "$work/err"; then
+      complain "$1: standard error does not say '$line'"
+      cat "$work/err"
+    fi
+  done <<<"$pattern"
 }
 
 # keeps_promises PROGRAM: fixes are proposed for what the table counts (in first.json), and leave what they say.
