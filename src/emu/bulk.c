@@ -254,11 +254,15 @@ static bool read_box(bf_emu_warp *warp, const bf_emu_op *op, unsigned lane, bf_e
   if (address % 64) {
     bf_emu_fail_access(warp, op, BF_PTX_SPACE_NONE, lane, address, BF_TENSOR_MAP_BYTES, false,
                        BF_EMU_MISALIGNED);
+    bf_emu_add_reason(warp, op, "a tensor map lies at a multiple of 64");
     return false;
   }
   const uint8_t *map = bf_emu_reach_one(warp, op, lane, address, BF_TENSOR_MAP_BYTES, false);
   if (!map)
     return false;
+  if (address - BF_EMU_SHARED_WINDOW < BF_EMU_WINDOW_BYTES)
+    return fail(warp, op, BF_EMU_BAD_INSTRUCTION, lane,
+                "the tensor map is in shared memory: it must be in a parameter, constant or global");
   memcpy(&box->map, map, sizeof box->map);
   for (unsigned i = 0; i < what->rank; i++)
     box->at[i] = BF_LANES(const int32_t, what->at[i])[lane];

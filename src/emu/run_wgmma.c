@@ -467,7 +467,24 @@ static const bf_emu_op *run_product(bf_emu_warp *warp, const bf_emu_op *op) {
     return NULL;
   if (warp->index % 4 == 0)
     tell(warp, op, what);
+  warp->product = op;
   return op + 1;
+}
+
+static const bf_emu_op *run_commit(bf_emu_warp *warp, const bf_emu_op *op) {
+  if (BF_MASK())
+    warp->product = NULL;
+  return op + 1;
+}
+
+/* wgmma.wait_group of all groups but the last `immediate`. Products that no commit_group has put
+ * into a group are not waited for, which whoever waits for all of them does not mean. */
+static const bf_emu_op *run_wait(bf_emu_warp *warp, const bf_emu_op *op) {
+  if (!op->immediate && warp->product && warp->worker->flight->races && BF_MASK())
+    return bf_emu_fail(warp, op, BF_EMU_BAD_BARRIER, BF_FIRST_LANE(BF_MASK()),
+                       "wgmma.wait_group waits for groups, and the last products are in none: "
+                       "wgmma.commit_group is missing before it");
+  return bf_emu_wait_for_group(warp, op);
 }
 
 static const bf_emu_op *run_nothing(bf_emu_warp *warp, const bf_emu_op *op) {
@@ -588,6 +605,11 @@ bool BF_EMU_NAME(bf_emu_select_wgmma)(bf_emu_decoder *decoder,
     return false;
   if (bf_ptx_has(instruction, "mma_async"))
     return select_product(decoder, instruction, op);
-  op->run = bf_ptx_has(instruction, "wait_group") ? bf_emu_wait_for_group : run_nothing;
+  bool waits = bf_ptx_has(instruction, "wait_group");
+  if (waits && instruction->operands == 1 && instruction->operand[0].kind == BF_PTX_INTEGER)
+    op->immediate = instruction->operand[0].bits;
+  op->run = waits                                      ? run_wait
+            : bf_ptx_has(instruction, "commit_group") ? run_commit
+                                                      : run_nothing;
   return true;
 }
