@@ -167,8 +167,8 @@ void bf_emu_cluster_check(bf_emu_cluster *cluster) {
     release_block(cluster->block[i]);
 }
 
-/* Whether all lanes of the warp that are left come to op together, which .aligned demands; false: they
- * meet first, or the launch has ended. An H200 hangs where they do not. */
+/* Whether all lanes of the warp that are left come to op together, which .aligned demands; false:
+ * they meet first, or the launch has ended. An H200 hangs where they do not. */
 static bool come_together(bf_emu_warp *warp, const bf_emu_op *op, uint32_t *mask) {
   if (!bf_emu_meet(warp, op, *mask, UINT32_MAX))
     return false;

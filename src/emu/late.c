@@ -186,11 +186,11 @@ static void tell_left(bf_emu_warp *warp, uint32_t ended) {
     if (!(ended >> job->lane & 1) || !job->out_of)
       continue;
     bool is_committed = job->group < warp->late->group[job->lane];
-    bf_emu_say_race(warp, job->op, BF_PTX_SPACE_SHARED, job->lane, job->out_of_offset,
-                    job->out_of_bytes, false,
-                    is_committed ? "the thread ends without cp.async.bulk.wait_group for this copy"
-                                 : "the thread ends, and no cp.async.bulk.commit_group has put this "
-                                   "copy into a group, so that nobody has waited for it");
+    bf_emu_say_race(
+        warp, job->op, BF_PTX_SPACE_SHARED, job->lane, job->out_of_offset, job->out_of_bytes, false,
+        is_committed ? "the thread ends without cp.async.bulk.wait_group for this copy"
+                     : "the thread ends, and no cp.async.bulk.commit_group has put this "
+                       "copy into a group, so that nobody has waited for it");
     return;
   }
 }
