@@ -1,5 +1,6 @@
 /* What is looked for together with races: copies and wgmma that read what a thread wrote without a
  * fence, and threads that come too near to copies that nobody has waited for. */
+#include "emu/tensor_map.h"
 #include "emu_lanes.h"
 
 #define START                                                                                      \
@@ -25,7 +26,8 @@
 #define READ "ld.shared.b32 %x, [%s+16];\n"
 /* A and B from the same 4096 bytes. */
 #define MULTIPLY                                                                                   \
-  "shr.u32 %x, %s, 4; cvt.u64.u32 %d, %x; or.b64 %d, %d, 0x0000001000080000;\n"                    \
+  "shr.u32 %x, %s, 4; cvt.u64.u32 %d, %x; or.b64 %d, %d, 0x0000001000080000;\n" MULTIPLY_WITH
+#define MULTIPLY_WITH                                                                              \
   "mov.f32 %f0, 0f00000000; mov.f32 %f1, %f0; mov.f32 %f2, %f0; mov.f32 %f3, %f0;\n"               \
   "setp.eq.u32 %p, 0, 1; wgmma.fence.sync.aligned;\n"                                              \
   "wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16 {%f0, %f1, %f2, %f3}, %d, %d, %p, 1, 1, 0, "  \
@@ -93,7 +95,61 @@ static void cases_are_told_apart(void **state) {
   }
 }
 
+#define BOX                                                                                        \
+  START "mov.u32 %x, 0;\n@%one mbarrier.arrive.expect_tx.shared.b64 %q, [%b], 4096;\n"             \
+        "@%one cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes "  \
+        "[%s], [%g, {%x, %x}], [%b];\n" WAIT
+/* The product above by a descriptor with other offsets and another layout. */
+#define PRODUCT_BY(bits) "mov.b64 %d, 0x" bits ";\n" MULTIPLY_WITH COMMIT MULTIPLIED("0")
+
+/* 64 rows of 64 bytes, copied with a swizzle of 64 bytes or none. */
+static void swizzles_are_compared(void **state) {
+  (void)state;
+  static const struct {
+    uint8_t swizzle;
+    const char *text, *part;
+  } rows[] = {
+      {BF_TENSOR_SWIZZLE_64, BOX PRODUCT_BY("8000002000010000") END, NULL},
+      {BF_TENSOR_SWIZZLE_64, BOX PRODUCT_BY("4000002000010000") END,
+       "with a swizzle of 64, and the descriptor says one of 128"},
+      {BF_TENSOR_SWIZZLE_64, BOX PRODUCT_BY("0000001000080000") END,
+       "with a swizzle of 64, and the descriptor says none"},
+      {BF_TENSOR_SWIZZLE_NONE, BOX PRODUCT_BY("8000002000010000") END,
+       "with no swizzle, and the descriptor says one of 64"},
+      /* Who writes there afterwards may have put it in order. */
+      {BF_TENSOR_SWIZZLE_64,
+       BOX SYNC "mov.u32 %x, 0;\nnext: st.shared.b32 [%s], %x; add.u32 %s, %s, 4;\n"
+                "add.u32 %x, %x, 1; setp.lt.u32 %p, %x, 1024;\n@%p bra next;\n" FENCE SYNC
+                    PRODUCT_BY("0000001000080000") END,
+       NULL},
+  };
+  for (unsigned i = 0; i < sizeof rows / sizeof *rows; i++) {
+    bed at;
+    bed_open_text(&at, "swizzles.ptx", rows[i].text, strlen(rows[i].text), NULL);
+    uint64_t to = bed_alloc(&at, 8192, 0);
+    bf_tensor_map map = {.address = to + 1024,
+                         .size = {31, 63},
+                         .box = {32, 64},
+                         .step = {1, 1},
+                         .rank = 2,
+                         .type = BF_TENSOR_F16,
+                         .swizzle = rows[i].swizzle,
+                         .stride = {64}};
+    memcpy(map.magic, BF_TENSOR_MAGIC, sizeof map.magic);
+    memcpy((void *)(uintptr_t)to, &map, sizeof map);
+    bf_emu_launch launch = bed_launch(&at, "k", 1, 128, &to, sizeof to);
+    launch.check_races = true;
+    bf_emu_result result = bed_run(&at, &launch);
+    const char *part = rows[i].part;
+    if ((result.fault.kind != BF_EMU_NO_FAULT) != (part != NULL) ||
+        (part && !strstr(result.fault.text, part)))
+      fail_msg("row %u: %s: %s", i, bf_emu_fault_name(result.fault.kind), result.fault.text);
+    bed_close(&at);
+  }
+}
+
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(cases_are_told_apart)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(cases_are_told_apart),
+                                     cmocka_unit_test(swizzles_are_compared)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
