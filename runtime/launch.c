@@ -32,17 +32,40 @@ uint64_t rt_dynamic_shared_limit(const rt_context *context, const rt_function *f
   return limit > needs->shared_bytes ? limit - needs->shared_bytes : 0;
 }
 
+/* Says why a kernel cannot be launched so, and returns error. */
+static int refuse(const rt_context *context, const rt_function *function, int error,
+                  const char *format, ...) {
+  char reason[256];
+  bf_text name = {0};
+  va_list arguments;
+  va_start(arguments, format);
+  vsnprintf(reason, sizeof reason, format, arguments);
+  va_end(arguments);
+  bf_ptx_readable_name(function->name, &name);
+  rt_say(context, "kernel %s: %s", name.data ? name.data : function->name, reason);
+  bf_text_free(&name);
+  return error;
+}
+
 /* Whether a kernel may be launched with such blocks and that much memory; a cudaError. */
 static int check_needs(const rt_context *context, const rt_function *function, rt_dim3 block,
                        uint64_t dynamic_shared_bytes) {
   const bf_emu_needs *needs = bf_emu_kernel_needs(function->kernel);
   const uint32_t *exact = needs->exact_block;
-  if (dynamic_shared_bytes > rt_dynamic_shared_limit(context, function))
-    return cudaErrorInvalidValue;
+  uint64_t limit = rt_dynamic_shared_limit(context, function);
+  if (dynamic_shared_bytes > limit)
+    return refuse(context, function, cudaErrorInvalidValue,
+                  "%llu bytes of dynamic shared memory, and it may have %llu: more needs "
+                  "cudaFuncAttributeMaxDynamicSharedMemorySize",
+                  (unsigned long long)dynamic_shared_bytes, (unsigned long long)limit);
   if (volume(block) > needs->most_threads)
-    return cudaErrorLaunchOutOfResources;
+    return refuse(context, function, cudaErrorLaunchOutOfResources,
+                  "blocks of %llu threads, and it was compiled for %u",
+                  (unsigned long long)volume(block), needs->most_threads);
   if (exact[0] && (block.x != exact[0] || block.y != exact[1] || block.z != exact[2]))
-    return cudaErrorInvalidValue;
+    return refuse(context, function, cudaErrorInvalidValue,
+                  "blocks of %ux%ux%u threads, and it was compiled for %ux%ux%u", block.x, block.y,
+                  block.z, exact[0], exact[1], exact[2]);
   return cudaSuccess;
 }
 
@@ -90,13 +113,9 @@ static int check_room(const rt_context *context, const rt_function *function, rt
   if (!context->gpu || rt_gpu_blocks(context, function->kernel, (unsigned)volume(block),
                                      dynamic_shared_bytes, &limit))
     return cudaSuccess;
-  bf_text name = {0};
-  bf_ptx_readable_name(function->name, &name);
-  rt_say(context,
-         "kernel %s: a multiprocessor of %s cannot hold one of its blocks: too little room for %s",
-         name.data ? name.data : function->name, context->gpu->name, limit);
-  bf_text_free(&name);
-  return cudaErrorLaunchOutOfResources;
+  return refuse(context, function, cudaErrorLaunchOutOfResources,
+                "a multiprocessor of %s cannot hold one of its blocks: too little room for %s",
+                context->gpu->name, limit);
 }
 
 /* ---- Running ---- */

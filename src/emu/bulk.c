@@ -140,6 +140,9 @@ static bool send(bf_emu_warp *warp, const bf_emu_op *op, unsigned lane, bf_emu_j
                          blocks) != NULL;
   }
   uint32_t keepers = 0;
+  unsigned width = what->is_tensor ? bf_tensor_swizzle_bytes(job->box.map.swizzle) : 0;
+  if (what->is_tensor && !width)
+    width = 16; /* as descriptors say it */
   set_ticket(warp, job);
   for (unsigned rank = 0; rank < blocks; rank++) {
     if (!(mask >> rank & 1))
@@ -159,7 +162,8 @@ static bool send(bf_emu_warp *warp, const bf_emu_op *op, unsigned lane, bf_emu_j
     keepers |= UINT32_C(1) << told;
     if (!bf_emu_job_signal(warp, op, keeper, job))
       return false;
-    bf_proxy_copy_begins(warp, op, lane, each, offset, job->bytes, true);
+    if (!bf_proxy_copy_begins(warp, op, lane, each, offset, job->bytes, true, width))
+      return false;
   }
   tell_way(warp, job, what->way == SHARE ? BF_EMU_WAY_SHARE : BF_EMU_WAY_LOAD, keepers, from);
   return true;
@@ -171,10 +175,8 @@ static bool leave(bf_emu_warp *warp, const bf_emu_op *op, bf_emu_job *job, bf_em
   job->out_of = block;
   job->out_of_offset = (uint32_t)offset;
   job->out_of_bytes = (uint32_t)bytes;
-  if (!bf_proxy_read(warp, op, job->lane, block, offset, bytes))
-    return false;
-  bf_proxy_copy_begins(warp, op, job->lane, block, offset, bytes, false);
-  return true;
+  return bf_proxy_read(warp, op, job->lane, block, offset, bytes) &&
+         bf_proxy_copy_begins(warp, op, job->lane, block, offset, bytes, false, 0);
 }
 
 /* ---- Telling ---- */
@@ -254,11 +256,16 @@ static bool read_box(bf_emu_warp *warp, const bf_emu_op *op, unsigned lane, bf_e
   if (address % 64) {
     bf_emu_fail_access(warp, op, BF_PTX_SPACE_NONE, lane, address, BF_TENSOR_MAP_BYTES, false,
                        BF_EMU_MISALIGNED);
+    bf_emu_add_reason(warp, op, "a tensor map lies at a multiple of 64");
     return false;
   }
   const uint8_t *map = bf_emu_reach_one(warp, op, lane, address, BF_TENSOR_MAP_BYTES, false);
   if (!map)
     return false;
+  if (address - BF_EMU_SHARED_WINDOW < BF_EMU_WINDOW_BYTES)
+    return fail(
+        warp, op, BF_EMU_BAD_INSTRUCTION, lane,
+        "the tensor map is in shared memory: it must be in a parameter, constant or global");
   memcpy(&box->map, map, sizeof box->map);
   for (unsigned i = 0; i < what->rank; i++)
     box->at[i] = BF_LANES(const int32_t, what->at[i])[lane];

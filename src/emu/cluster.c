@@ -167,13 +167,30 @@ void bf_emu_cluster_check(bf_emu_cluster *cluster) {
     release_block(cluster->block[i]);
 }
 
-/* barrier.cluster.arrive. */
+/* Whether all lanes of the warp that are left come to op together, which .aligned demands; false:
+ * they meet first, or the launch has ended. An H200 hangs where they do not. */
+static bool come_together(bf_emu_warp *warp, const bf_emu_op *op, uint32_t *mask) {
+  if (!bf_emu_meet(warp, op, *mask, UINT32_MAX))
+    return false;
+  *mask = BF_MASK();
+  if (*mask == warp->alive)
+    return true;
+  bf_emu_fail(warp, op, BF_EMU_BAD_BARRIER, BF_FIRST_LANE(*mask),
+              "%d of the %d threads of the warp come to barrier.cluster.arrive.aligned without the "
+              "others: all must execute it together",
+              __builtin_popcount(*mask), __builtin_popcount(warp->alive));
+  return false;
+}
+
+/* barrier.cluster.arrive. small[0]: .aligned. */
 static const bf_emu_op *step_arrive(bf_emu_warp *warp, const bf_emu_op *op) {
   uint32_t mask = BF_MASK();
   bf_emu_cluster *cluster = warp->block->cluster;
   uint32_t *phase = bf_emu_cluster_phases(warp);
   if (!mask)
     return op + 1;
+  if (op->small[0] && !come_together(warp, op, &mask))
+    return NULL;
   if (!cluster || !phase)
     return bf_emu_fail(warp, op, BF_EMU_BAD_BARRIER, (unsigned)__builtin_ctz(mask), "%s",
                        cluster ? "out of memory" : "no cluster to wait for");
@@ -377,6 +394,7 @@ bool bf_emu_select_cluster(bf_emu_decoder *decoder, const bf_ptx_instruction *in
     if (!bf_ptx_has(instruction, "cluster"))
       return false;
     decoder->kernel->uses_cluster = true;
+    op->small[0] = bf_ptx_has(instruction, "aligned");
     op->run = bf_ptx_has(instruction, "arrive") ? step_arrive : step_wait;
     return true;
   case BF_PTX_OP_CLUSTERLAUNCHCONTROL:

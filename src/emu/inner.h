@@ -315,6 +315,9 @@ struct bf_emu_warp {
                                     * (32 addresses), or what a 64-bit atomic does (bf_changes) */
   bool copies_cached;              /* and whether it is .ca */
   struct bf_emu_late *late;        /* of late.c: bulk groups, and what else happens later */
+  const bf_emu_op *product;        /* the last wgmma that no commit_group has followed, or NULL */
+  const bf_emu_op *resized;        /* the last setmaxnreg, or NULL */
+  unsigned resizes;                /* and how many there were */
   const bf_emu_op *test;           /* the last test of an mbarrier, where it failed, or NULL */
   uint64_t test_address;           /* of that mbarrier */
   uint32_t order;                  /* meetings of lanes so far */

@@ -63,32 +63,35 @@ uint32_t bf_emu_jobs_missed(const bf_emu_block *block, uint32_t offset) {
   return 0;
 }
 
-/* Does a job and counts it at its mbarrier. */
-static void arrive(bf_emu_block *block, const bf_emu_job *job) {
+/* Does a job and counts it at its mbarrier; whether that has ended its phase. */
+static bool arrive(bf_emu_block *block, const bf_emu_job *job) {
   uint64_t word;
   do_job(job);
   memcpy(&word, block->shared + job->barrier, sizeof word);
   bf_emu_phase phase = bf_emu_phase_unpack(word);
   phase.transactions -= job->counted_bytes;
   phase.pending -= phase.pending < job->arrivals ? phase.pending : job->arrivals;
-  if (bf_emu_phase_complete(block, &phase))
+  bool has_ended = bf_emu_phase_complete(block, &phase);
+  if (has_ended)
     bf_passed_ended(block, job->barrier);
   word = bf_emu_phase_pack(&phase);
   memcpy(block->shared + job->barrier, &word, sizeof word);
+  return has_ended;
 }
 
 /* Does the jobs of a block that have this ticket and, where it is 0, this mbarrier; false: there
- * were none. */
+ * were none. The phase may end before all are done, if expect_tx announced too few bytes: whoever
+ * waits goes on then, so the others stay on their way. */
 static bool arrive_all(bf_emu_block *block, uint64_t ticket, uint32_t offset) {
-  bool found = false;
+  bool found = false, has_ended = false;
   bf_emu_job **at = &block->jobs, *last = NULL;
   for (bf_emu_job *job; (job = *at);) {
-    if (job->ticket != ticket || (!ticket && job->barrier != offset)) {
+    if (job->ticket != ticket || (!ticket && (job->barrier != offset || has_ended))) {
       last = job;
       at = &job->next;
       continue;
     }
-    arrive(block, job);
+    has_ended = arrive(block, job);
     found = true;
     *at = job->next;
     free(job);
@@ -160,6 +163,7 @@ bool bf_emu_job_group(bf_emu_warp *warp, const bf_emu_op *op, const bf_emu_job *
     return bf_emu_fail(warp, op, BF_EMU_STACK_OVERFLOW, job->lane, "out of memory") != NULL;
   bf_emu_job own = *job;
   own.group = late->group[job->lane];
+  own.op = op;
   return keep(warp, op, &own, &late->jobs, &late->last);
 }
 
@@ -175,9 +179,48 @@ uint32_t *bf_emu_cluster_phases(bf_emu_warp *warp) {
 
 /* ---- Ends ---- */
 
+/* Tells of the first copy out of shared memory that a lane has not waited for before it ended: when
+ * the block ends, its memory is another's. */
+static void tell_left(bf_emu_warp *warp, uint32_t ended) {
+  for (const bf_emu_job *job = warp->late->jobs; job; job = job->next) {
+    if (!(ended >> job->lane & 1) || !job->out_of)
+      continue;
+    bool is_committed = job->group < warp->late->group[job->lane];
+    bf_emu_say_race(
+        warp, job->op, BF_PTX_SPACE_SHARED, job->lane, job->out_of_offset, job->out_of_bytes, false,
+        is_committed ? "the thread ends without cp.async.bulk.wait_group for this copy"
+                     : "the thread ends, and no cp.async.bulk.commit_group has put this "
+                       "copy into a group, so that nobody has waited for it");
+    return;
+  }
+}
+
+/* Tells where warps of a group have executed setmaxnreg more often than others, when all have
+ * ended. */
+static void check_resizes(bf_emu_warp *warp) {
+  bf_emu_block *block = warp->block;
+  unsigned first = warp->index / 4 * 4, end = first + 4 < block->warps ? first + 4 : block->warps;
+  bf_emu_warp *most = warp;
+  bool is_uneven = false;
+  for (unsigned i = first; i < end; i++) {
+    if (block->warp[i].alive)
+      return;
+    is_uneven |= block->warp[i].resizes != warp->resizes;
+    if (block->warp[i].resizes > most->resizes)
+      most = &block->warp[i];
+  }
+  if (is_uneven)
+    bf_emu_fail(most, most->resized, BF_EMU_BAD_INSTRUCTION, 0,
+                "setmaxnreg by some warps of the group alone: all four must execute it");
+}
+
 void bf_emu_lanes_ended(bf_emu_warp *warp) {
+  if (!warp->alive)
+    check_resizes(warp);
   if (warp->late && warp->late->jobs) {
     uint32_t ended = ~warp->alive;
+    if (warp->worker->flight->races)
+      tell_left(warp, ended);
     BF_EACH_LANE(ended, lane) warp->late->group[lane]++; /* what was not committed, too */
     bf_emu_groups_wait(warp, ended, 0);
   }

@@ -22,6 +22,7 @@ struct bf_emu_job {
    * the bytes that it counts there; or a group of a lane. */
   uint32_t barrier, counted_bytes;
   uint32_t lane, group;
+  const bf_emu_op *op; /* of a group: that asked for it */
   uint32_t arrivals; /* at the barrier, beside the bytes */
   uint64_t ticket;   /* it arrives when bf_emu_jobs_land says so; 0: when it is waited for */
   bool parity;       /* of the barrier's phase when it was issued, in which it must arrive */

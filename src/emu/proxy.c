@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { WORD_BYTES = 4, MOST_THREADS = 1024 };
+enum { WORD_BYTES = 4, MOST_THREADS = 1024, MOST_WARPS = MOST_THREADS / BF_EMU_LANES };
 
 /* Who did something to a word, and where in the code. */
 typedef struct doer {
@@ -18,11 +18,16 @@ typedef struct word {
   doer copier;            /* the thread whose copy is on its way */
   uint32_t fences;        /* of the writer before it wrote, plus 1; 0: not written by a thread */
   uint16_t reads, writes; /* copies on their way */
+  doer reader;            /* the warp that multiplied with it last, by its first thread */
+  uint32_t product;       /* and the group of that product, plus 1; 0: there was none */
+  uint16_t width;         /* of the swizzle that a tensor copy wrote it with; 0: not known */
 } word;
 
 struct bf_emu_proxy {
   uint64_t words;
   uint32_t fences[MOST_THREADS];
+  /* Of every warp: groups of products that it has committed, and that it has waited for. */
+  uint32_t committed[MOST_WARPS], waited[MOST_WARPS];
   word word[];
 };
 
@@ -49,6 +54,8 @@ void bf_proxy_begin(bf_emu_block *block) {
   if (!proxy)
     return;
   memset(proxy->fences, 0, sizeof proxy->fences);
+  memset(proxy->committed, 0, sizeof proxy->committed);
+  memset(proxy->waited, 0, sizeof proxy->waited);
   memset(proxy->word, 0, proxy->words * sizeof *proxy->word);
 }
 
@@ -78,6 +85,13 @@ static bool report(bf_emu_warp *warp, const bf_emu_op *op, unsigned lane, uint64
                 at##_end = ((offset) + (bytes) + WORD_BYTES - 1) / WORD_BYTES;                     \
        at < at##_end && at < (proxy)->words; at++)
 
+/* Whether a product may still read a word. */
+static bool is_multiplied(const struct bf_emu_proxy *proxy, const word *own) {
+  return own->product && own->product > proxy->waited[own->reader.thread / BF_EMU_LANES];
+}
+
+static const char not_waited[] = "and no wgmma.wait_group says that it has read it";
+
 static bool check_lane(bf_emu_warp *warp, const bf_emu_op *op, unsigned lane, uint64_t offset,
                        unsigned width_bytes, bool is_write, bool is_copy) {
   struct bf_emu_proxy *proxy = warp->block->proxy;
@@ -92,8 +106,12 @@ static bool check_lane(bf_emu_warp *warp, const bf_emu_op *op, unsigned lane, ui
       return false;
     if (!is_write)
       continue;
+    if (is_multiplied(proxy, own) && !report(warp, op, lane, offset, width_bytes, is_write,
+                                             own->reader, "multiplies with", not_waited))
+      return false;
     own->writer = doer_of(warp, op, lane);
     own->fences = is_copy ? 0 : proxy->fences[own->writer.thread] + 1;
+    own->product = own->width = 0;
   }
   return true;
 }
@@ -131,17 +149,72 @@ bool bf_proxy_read(bf_emu_warp *warp, const bf_emu_op *op, unsigned lane, bf_emu
   return true;
 }
 
-void bf_proxy_copy_begins(bf_emu_warp *warp, const bf_emu_op *op, unsigned lane,
-                          bf_emu_block *block, uint64_t offset, uint64_t bytes, bool is_write) {
-  struct bf_emu_proxy *proxy = block->proxy;
+/* Says by which swizzle data were written, and by which they are read. */
+static bool report_width(bf_emu_warp *warp, const bf_emu_op *op, uint64_t offset, const word *own,
+                         unsigned width) {
+  static const char form[] = "with %s%s, and the descriptor says %s%s";
+  char text[120], number[2][12];
+  unsigned both[2] = {own->width, width};
+  for (unsigned i = 0; i < 2; i++)
+    snprintf(number[i], sizeof number[i], "%u", both[i]);
+  snprintf(text, sizeof text, form, own->width > 16 ? "a swizzle of " : "no swizzle",
+           own->width > 16 ? number[0] : "", width > 16 ? "one of " : "none",
+           width > 16 ? number[1] : "");
+  return report(warp, op, 0, offset, 16, false, own->copier, "copied", text);
+}
+
+bool bf_proxy_product(bf_emu_warp *warp, const bf_emu_op *op, uint64_t offset, unsigned width) {
+  struct bf_emu_proxy *proxy = warp->block->proxy;
+  if (!proxy)
+    return true;
+  if (!bf_proxy_read(warp, op, 0, warp->block, offset, 16))
+    return false;
+  EACH_WORD(proxy, offset, 16, at) {
+    word *own = &proxy->word[at];
+    if (own->width && own->width != width && !report_width(warp, op, offset, own, width))
+      return false;
+    own->reader = doer_of(warp, op, 0);
+    own->product = proxy->committed[warp->index % MOST_WARPS] + 1;
+  }
+  return true;
+}
+
+void bf_proxy_products_commit(const bf_emu_warp *warp) {
+  if (warp->block->proxy)
+    warp->block->proxy->committed[warp->index % MOST_WARPS]++;
+}
+
+void bf_proxy_products_wait(const bf_emu_warp *warp, uint64_t but) {
+  struct bf_emu_proxy *proxy = warp->block->proxy;
   if (!proxy)
     return;
+  uint32_t committed = proxy->committed[warp->index % MOST_WARPS];
+  uint32_t *waited = &proxy->waited[warp->index % MOST_WARPS];
+  if (committed > but && committed - but > *waited)
+    *waited = (uint32_t)(committed - but);
+}
+
+bool bf_proxy_copy_begins(bf_emu_warp *warp, const bf_emu_op *op, unsigned lane,
+                          bf_emu_block *block, uint64_t offset, uint64_t bytes, bool is_write,
+                          unsigned width) {
+  struct bf_emu_proxy *proxy = block->proxy;
+  if (!proxy)
+    return true;
   EACH_WORD(proxy, offset, bytes, at) {
     word *own = &proxy->word[at];
+    if (is_write && is_multiplied(proxy, own) &&
+        !report(warp, op, lane, at * WORD_BYTES, WORD_BYTES, true, own->reader, "multiplies with",
+                not_waited))
+      return false;
     own->copier = doer_of(warp, op, lane);
     own->reads = (uint16_t)(own->reads + !is_write);
     own->writes = (uint16_t)(own->writes + is_write);
+    if (is_write) {
+      own->width = (uint16_t)width;
+      own->product = 0;
+    }
   }
+  return true;
 }
 
 void bf_proxy_copy_ends(bf_emu_block *block, uint64_t offset, uint64_t bytes, bool is_write) {

@@ -4,7 +4,11 @@
  *     thread behind it (what cp.async wrote needs none: code of compilers has none there, and is
  *     right on an H200);
  *   - a thread reads or writes where a bulk copy writes, or writes where one reads, before somebody
- *     has waited for the copy. */
+ *     has waited for the copy;
+ *   - a thread or a copy writes to operands of wgmma before wgmma.wait_group says that they were
+ * read;
+ *   - wgmma reads by another swizzle than the one with which a tensor copy has put the data there.
+ */
 #ifndef BF_EMU_PROXY_H
 #define BF_EMU_PROXY_H
 
@@ -26,9 +30,18 @@ void bf_proxy_fence(bf_emu_warp *warp, uint32_t lanes);
 /* The hardware reads bytes for an instruction of a lane; false: a fault, as above. */
 bool bf_proxy_read(bf_emu_warp *warp, const bf_emu_op *op, unsigned lane, bf_emu_block *block,
                    uint64_t offset, uint64_t bytes);
-/* A copy that reads or writes bytes of a block begins, or is done. */
-void bf_proxy_copy_begins(bf_emu_warp *warp, const bf_emu_op *op, unsigned lane,
-                          bf_emu_block *block, uint64_t offset, uint64_t bytes, bool is_write);
+/* wgmma of the warp reads 16 bytes at offset by a descriptor whose layout is so wide (16: no
+ * swizzle); false: a fault, as above. */
+bool bf_proxy_product(bf_emu_warp *warp, const bf_emu_op *op, uint64_t offset, unsigned width);
+/* wgmma.commit_group, and wgmma.wait_group of all groups but the last ones. */
+void bf_proxy_products_commit(const bf_emu_warp *warp);
+void bf_proxy_products_wait(const bf_emu_warp *warp, uint64_t but);
+/* A copy that reads or writes bytes of a block begins, or is done. width: of the rows that its
+ * swizzle is for (16: none, 0: it is no tensor copy into shared memory). False: a fault, as above.
+ */
+bool bf_proxy_copy_begins(bf_emu_warp *warp, const bf_emu_op *op, unsigned lane,
+                          bf_emu_block *block, uint64_t offset, uint64_t bytes, bool is_write,
+                          unsigned width);
 void bf_proxy_copy_ends(bf_emu_block *block, uint64_t offset, uint64_t bytes, bool is_write);
 
 #endif

@@ -282,6 +282,14 @@ static bf_emu_block *owner_of(const bf_emu_warp *warp, const uint8_t *pointer) {
   return warp->block;
 }
 
+/* expect_tx: NULL, or what is wrong. */
+static const char *announce(bf_emu_phase *barrier, uint64_t bytes) {
+  barrier->transactions += (int64_t)bytes;
+  return barrier->transactions > (int64_t)BF_EMU_MOST_COUNT
+             ? "expect_tx for over 2^20 - 1 bytes in a phase, the most that an mbarrier counts"
+             : NULL;
+}
+
 /* What arrive and the like do to the barrier of one lane, which is in the shared memory of owner;
  * NULL, or what is wrong. */
 static const char *change(const bf_emu_warp *warp, const barrier_detail *detail, unsigned lane,
@@ -298,8 +306,7 @@ static const char *change(const bf_emu_warp *warp, const barrier_detail *detail,
     *barrier = (bf_emu_phase){0};
     return NULL;
   case EXPECT:
-    barrier->transactions += (int64_t)count;
-    return NULL;
+    return announce(barrier, count);
   case COMPLETE:
     barrier->transactions -= (int64_t)count;
     bf_emu_phase_complete(owner, barrier);
@@ -317,7 +324,9 @@ static const char *change(const bf_emu_warp *warp, const barrier_detail *detail,
   if (barrier->pending < count)
     return barrier->expected ? "more arrivals at an mbarrier than it expects"
                              : "an arrival at an mbarrier that nobody has initialised";
-  barrier->transactions += (int64_t)added;
+  const char *wrong = announce(barrier, added);
+  if (wrong)
+    return wrong;
   barrier->pending -= count;
   if (detail->kind == DROP)
     barrier->expected -= count < barrier->expected ? count : barrier->expected;

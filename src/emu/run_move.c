@@ -392,6 +392,15 @@ static const bf_emu_op *do_nothing(bf_emu_warp *warp, const bf_emu_op *op) {
   return op + 1;
 }
 
+/* setmaxnreg: no register is given up here; late.c looks whether all warps of the group did it. */
+static const bf_emu_op *resize_registers(bf_emu_warp *warp, const bf_emu_op *op) {
+  if (!BF_MASK())
+    return op + 1;
+  warp->resized = op;
+  warp->resizes++;
+  return op + 1;
+}
+
 static const bf_emu_op *order_memory(bf_emu_warp *warp, const bf_emu_op *op) {
   __atomic_thread_fence(__ATOMIC_SEQ_CST);
   bf_race_fence(warp->block, true);
@@ -432,6 +441,15 @@ static bool select_fence(const bf_ptx_instruction *instruction, bf_emu_op *op) {
 }
 
 /* Cache policies mean nothing here: the value is 0. */
+static bool select_registers(bf_emu_decoder *decoder, const bf_ptx_instruction *instruction,
+                             bf_emu_op *op) {
+  const bf_ptx_operand *count = &instruction->operand[0];
+  if (count->kind != BF_PTX_INTEGER || count->bits < 24 || count->bits > 256 || count->bits % 8)
+    return bf_emu_refuse(decoder, "a number of registers that is no multiple of 8 from 24 to 256");
+  op->run = resize_registers;
+  return true;
+}
+
 static bool select_policy(bf_emu_decoder *decoder, const bf_ptx_instruction *instruction,
                           bf_emu_op *op) {
   op->d = bf_emu_bind_destination(decoder, &instruction->operand[0], BF_PTX_B64);
@@ -473,10 +491,11 @@ bool BF_EMU_NAME(bf_emu_select_move)(bf_emu_decoder *decoder, const bf_ptx_instr
   case BF_PTX_OP_APPLYPRIORITY:
   case BF_PTX_OP_DISCARD:
   case BF_PTX_OP_GRIDDEPCONTROL:
-  case BF_PTX_OP_SETMAXNREG:
   case BF_PTX_OP_BRKPT:
     op->run = do_nothing;
     return true;
+  case BF_PTX_OP_SETMAXNREG:
+    return select_registers(decoder, instruction, op);
   case BF_PTX_OP_ALLOCA:
   case BF_PTX_OP_STACKSAVE:
   case BF_PTX_OP_STACKRESTORE:

@@ -88,8 +88,8 @@ static BF_ALWAYS_INLINE const uint8_t *reach_piece(bf_emu_warp *warp, const bf_e
   uint32_t address = bf_emu_descriptor_piece(d, is_k_major, line, piece);
   bf_emu_block *block = warp->block;
   if ((uint64_t)address + 16 <= block->shared_bytes)
-    return !block->proxy || bf_proxy_read(warp, op, 0, block, address, 16) ? block->shared + address
-                                                                           : NULL;
+    return !block->proxy || bf_proxy_product(warp, op, address, d->width) ? block->shared + address
+                                                                          : NULL;
   refuse_piece(warp, op, name, address, line, piece);
   return NULL;
 }
@@ -219,12 +219,13 @@ static bool check_pieces(bf_emu_warp *warp, const bf_emu_op *op, const known_mat
   uint64_t bytes = warp->block->shared_bytes;
   if ((uint64_t)b->base + b->at.end <= bytes && !warp->block->proxy)
     return true;
+  unsigned width = bf_emu_descriptor_unpack(b->at.descriptor).width;
   for (unsigned line = 0; line < b->at.lines; line++)
     for (unsigned p = 0; p < b->at.in_line; p++) {
       uint32_t address = b->base + b->at.address[number_of(&b->at, line, p)];
       if ((uint64_t)address + 16 > bytes)
         return refuse_piece(warp, op, 'B', address, line, p);
-      if (warp->block->proxy && !bf_proxy_read(warp, op, 0, warp->block, address, 16))
+      if (!bf_proxy_product(warp, op, address, width))
         return false;
     }
   return true;
@@ -467,7 +468,28 @@ static const bf_emu_op *run_product(bf_emu_warp *warp, const bf_emu_op *op) {
     return NULL;
   if (warp->index % 4 == 0)
     tell(warp, op, what);
+  warp->product = op;
   return op + 1;
+}
+
+static const bf_emu_op *run_commit(bf_emu_warp *warp, const bf_emu_op *op) {
+  if (BF_MASK()) {
+    warp->product = NULL;
+    bf_proxy_products_commit(warp);
+  }
+  return op + 1;
+}
+
+/* wgmma.wait_group of all groups but the last `immediate`. Products that no commit_group has put
+ * into a group are not waited for, which whoever waits for all of them does not mean. */
+static const bf_emu_op *run_wait(bf_emu_warp *warp, const bf_emu_op *op) {
+  if (!op->immediate && warp->product && warp->worker->flight->races && BF_MASK())
+    return bf_emu_fail(warp, op, BF_EMU_BAD_BARRIER, BF_FIRST_LANE(BF_MASK()),
+                       "wgmma.wait_group waits for groups, and the last products are in none: "
+                       "wgmma.commit_group is missing before it");
+  if (BF_MASK())
+    bf_proxy_products_wait(warp, op->immediate);
+  return bf_emu_wait_for_group(warp, op);
 }
 
 static const bf_emu_op *run_nothing(bf_emu_warp *warp, const bf_emu_op *op) {
@@ -588,6 +610,9 @@ bool BF_EMU_NAME(bf_emu_select_wgmma)(bf_emu_decoder *decoder,
     return false;
   if (bf_ptx_has(instruction, "mma_async"))
     return select_product(decoder, instruction, op);
-  op->run = bf_ptx_has(instruction, "wait_group") ? bf_emu_wait_for_group : run_nothing;
+  bool waits = bf_ptx_has(instruction, "wait_group");
+  if (waits && instruction->operands == 1 && instruction->operand[0].kind == BF_PTX_INTEGER)
+    op->immediate = instruction->operand[0].bits;
+  op->run = waits ? run_wait : bf_ptx_has(instruction, "commit_group") ? run_commit : run_nothing;
   return true;
 }

@@ -1,5 +1,6 @@
 /* What is looked for together with races: copies and wgmma that read what a thread wrote without a
  * fence, and threads that come too near to copies that nobody has waited for. */
+#include "emu/tensor_map.h"
 #include "emu_lanes.h"
 
 #define START                                                                                      \
@@ -24,12 +25,18 @@
 #define WAIT "wait: mbarrier.try_wait.parity.shared.b64 %p, [%b], 0; @!%p bra wait;\n"
 #define READ "ld.shared.b32 %x, [%s+16];\n"
 /* A and B from the same 4096 bytes. */
-#define PRODUCT                                                                                    \
-  "shr.u32 %x, %s, 4; cvt.u64.u32 %d, %x; or.b64 %d, %d, 0x0000001000080000;\n"                    \
+#define MULTIPLY                                                                                   \
+  "shr.u32 %x, %s, 4; cvt.u64.u32 %d, %x; or.b64 %d, %d, 0x0000001000080000;\n" MULTIPLY_WITH
+#define MULTIPLY_WITH                                                                              \
   "mov.f32 %f0, 0f00000000; mov.f32 %f1, %f0; mov.f32 %f2, %f0; mov.f32 %f3, %f0;\n"               \
   "setp.eq.u32 %p, 0, 1; wgmma.fence.sync.aligned;\n"                                              \
   "wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16 {%f0, %f1, %f2, %f3}, %d, %d, %p, 1, 1, 0, "  \
-  "0;\nwgmma.commit_group.sync.aligned; wgmma.wait_group.sync.aligned 0;\n"
+  "0;\n"
+#define COMMIT "wgmma.commit_group.sync.aligned;\n"
+#define MULTIPLIED(but) "wgmma.wait_group.sync.aligned " but ";\n"
+#define PRODUCT MULTIPLY COMMIT MULTIPLIED("0")
+/* Lanes 0 to 15 of each warp alone. */
+#define HALF "and.b32 %x, %t, 16; setp.eq.u32 %p, %x, 0;\n@!%p bra over;\n"
 
 static const struct {
   const char *text, *part; /* of the message; NULL: there is none */
@@ -50,6 +57,25 @@ static const struct {
     {START WRITE FENCE SYNC PRODUCT END, NULL},
     {START WRITE SYNC PRODUCT END, "without a fence.proxy.async"},
     {START LOAD SYNC PRODUCT WAIT END, "copies in bulk to"},
+    /* Operands are read until wgmma.wait_group says so. */
+    {START WRITE FENCE SYNC PRODUCT SYNC WRITE END, NULL},
+    {START WRITE FENCE SYNC MULTIPLY COMMIT SYNC WRITE MULTIPLIED("0") END, "multiplies with"},
+    {START WRITE FENCE SYNC MULTIPLY COMMIT MULTIPLIED("1") SYNC LOAD WAIT END, "multiplies with"},
+    {START WRITE FENCE SYNC MULTIPLY COMMIT MULTIPLY COMMIT MULTIPLIED("1") SYNC READ END, NULL},
+    {START WRITE FENCE SYNC PRODUCT SYNC LOAD WAIT END, NULL},
+    {START WRITE FENCE SYNC MULTIPLY MULTIPLIED("0") END, "commit_group is missing"},
+    /* Whoever ends has waited for what it has copied out of shared memory. */
+    {START WRITE FENCE SYNC STORE END, "ends without cp.async.bulk.wait_group"},
+    {START WRITE FENCE SYNC
+     "@%one cp.async.bulk.global.shared::cta.bulk_group [%g], [%s], 512;\n" STORED END,
+     "no cp.async.bulk.commit_group"},
+    /* Instructions of a whole warp that half of it executes. */
+    {START HALF "ldmatrix.sync.aligned.m8n8.x1.shared.b16 {%x}, [%s];\nover: " SYNC END,
+     "16 threads of the warp never come"},
+    {START HALF "elect.sync %x|%p, 0xffffffff;\nover: " SYNC END, "lane 16 first"},
+    {START HALF "elect.sync %x|%p, 0xffff;\nover: " SYNC END, NULL},
+    {START HALF "shfl.sync.bfly.b32 %x, %t, 1, 0x1f, 0x1ffff;\nover: " SYNC END,
+     "its mask names them"},
 };
 
 static void cases_are_told_apart(void **state) {
@@ -61,14 +87,69 @@ static void cases_are_told_apart(void **state) {
     bf_emu_launch launch = bed_launch(&at, "k", 1, 128, &to, sizeof to);
     launch.check_races = true;
     bf_emu_result result = bed_run(&at, &launch);
-    bf_emu_fault_kind kind = cases[i].part ? BF_EMU_RACE : BF_EMU_NO_FAULT;
-    if (result.fault.kind != kind || (cases[i].part && !strstr(result.fault.text, cases[i].part)))
+    bool is_told = result.fault.kind != BF_EMU_NO_FAULT;
+    if (is_told != (cases[i].part != NULL) ||
+        (cases[i].part && !strstr(result.fault.text, cases[i].part)))
       fail_msg("case %u: %s: %s", i, bf_emu_fault_name(result.fault.kind), result.fault.text);
     bed_close(&at);
   }
 }
 
+#define BOX                                                                                        \
+  START "mov.u32 %x, 0;\n@%one mbarrier.arrive.expect_tx.shared.b64 %q, [%b], 4096;\n"             \
+        "@%one cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes "  \
+        "[%s], [%g, {%x, %x}], [%b];\n" WAIT
+/* The product above by a descriptor with other offsets and another layout. */
+#define PRODUCT_BY(bits) "mov.b64 %d, 0x" bits ";\n" MULTIPLY_WITH COMMIT MULTIPLIED("0")
+
+/* 64 rows of 64 bytes, copied with a swizzle of 64 bytes or none. */
+static void swizzles_are_compared(void **state) {
+  (void)state;
+  static const struct {
+    uint8_t swizzle;
+    const char *text, *part;
+  } rows[] = {
+      {BF_TENSOR_SWIZZLE_64, BOX PRODUCT_BY("8000002000010000") END, NULL},
+      {BF_TENSOR_SWIZZLE_64, BOX PRODUCT_BY("4000002000010000") END,
+       "with a swizzle of 64, and the descriptor says one of 128"},
+      {BF_TENSOR_SWIZZLE_64, BOX PRODUCT_BY("0000001000080000") END,
+       "with a swizzle of 64, and the descriptor says none"},
+      {BF_TENSOR_SWIZZLE_NONE, BOX PRODUCT_BY("8000002000010000") END,
+       "with no swizzle, and the descriptor says one of 64"},
+      /* Who writes there afterwards may have put it in order. */
+      {BF_TENSOR_SWIZZLE_64,
+       BOX SYNC "mov.u32 %x, 0;\nnext: st.shared.b32 [%s], %x; add.u32 %s, %s, 4;\n"
+                "add.u32 %x, %x, 1; setp.lt.u32 %p, %x, 1024;\n@%p bra next;\n" FENCE SYNC
+                    PRODUCT_BY("0000001000080000") END,
+       NULL},
+  };
+  for (unsigned i = 0; i < sizeof rows / sizeof *rows; i++) {
+    bed at;
+    bed_open_text(&at, "swizzles.ptx", rows[i].text, strlen(rows[i].text), NULL);
+    uint64_t to = bed_alloc(&at, 8192, 0);
+    bf_tensor_map map = {.address = to + 1024,
+                         .size = {31, 63},
+                         .box = {32, 64},
+                         .step = {1, 1},
+                         .rank = 2,
+                         .type = BF_TENSOR_F16,
+                         .swizzle = rows[i].swizzle,
+                         .stride = {64}};
+    memcpy(map.magic, BF_TENSOR_MAGIC, sizeof map.magic);
+    memcpy((void *)(uintptr_t)to, &map, sizeof map);
+    bf_emu_launch launch = bed_launch(&at, "k", 1, 128, &to, sizeof to);
+    launch.check_races = true;
+    bf_emu_result result = bed_run(&at, &launch);
+    const char *part = rows[i].part;
+    if ((result.fault.kind != BF_EMU_NO_FAULT) != (part != NULL) ||
+        (part && !strstr(result.fault.text, part)))
+      fail_msg("row %u: %s: %s", i, bf_emu_fault_name(result.fault.kind), result.fault.text);
+    bed_close(&at);
+  }
+}
+
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(cases_are_told_apart)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(cases_are_told_apart),
+                                     cmocka_unit_test(swizzles_are_compared)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -173,9 +173,37 @@ static void hopeless_waits_are_reported(void **state) {
   check_fault(START "mbarrier.arrive.expect_tx.shared.b64 %q, [%b], 16;\n" COPY("%s", "%in", "32")
                   WAIT,
               BF_EMU_DEADLOCK, "-16 bytes (more bytes came");
+  /* The first copy ends the phase, and the second is still on its way. */
+  check_fault(START "mbarrier.arrive.expect_tx.shared.b64 %q, [%b], 16;\n" COPY("%s", "%in", "16")
+                  COPY("%s+16", "%in", "32") WAIT,
+              BF_EMU_BAD_BARRIER, "while 32 bytes were on their way");
+  check_fault(START "mbarrier.arrive.expect_tx.shared.b64 %q, [%b], 1048576;\n" WAIT,
+              BF_EMU_BAD_BARRIER, "2^20 - 1 bytes");
   /* Without expect_tx the phase ends at once. */
   check_fault(START COPY("%s", "%in", "16") "mbarrier.arrive.shared.b64 %q, [%b];\n" WAIT,
               BF_EMU_BAD_BARRIER, "no expect_tx has announced them");
+}
+
+/* What a whole warp must do, or a whole group. */
+static void parts_of_warps_are_told(void **state) {
+  (void)state;
+  static const char half[] =
+      ".reg .b32 %t; .reg .pred %p; mov.u32 %t, %tid.x; setp.lt.u32 %p, %t, 16;\n@%p bra first;\n"
+      "add.u32 %t, %t, 1; barrier.cluster.arrive.aligned; barrier.cluster.wait.aligned;\n"
+      "st.global.u32 [%out], %t; bra over;\n"
+      "first: barrier.cluster.arrive.aligned; barrier.cluster.wait.aligned;\nover:\n";
+  static const char registers[] =
+      ".reg .b32 %t; .reg .pred %p; mov.u32 %t, %tid.x; setp.lt.u32 %p, %t, 32;\n"
+      "@%p setmaxnreg.dec.sync.aligned.u32 40;\n";
+  uint32_t in[128] = {0}, out[128];
+  bf_emu_fault fault = lanes_try(NULL, tile, half, 32, in, 4, out, 4).fault;
+  assert_int_equal(fault.kind, BF_EMU_BAD_BARRIER);
+  assert_non_null(strstr(fault.text, "16 of the 32 threads"));
+  assert_true(fault.line > 0);
+  fault = lanes_try(NULL, tile, registers, 128, in, 4, out, 4).fault;
+  assert_int_equal(fault.kind, BF_EMU_BAD_INSTRUCTION);
+  assert_non_null(strstr(fault.text, "setmaxnreg by some warps"));
+  assert_int_equal(lanes_try(NULL, tile, registers, 32, in, 4, out, 4).fault.kind, BF_EMU_NO_FAULT);
 }
 
 /* Descriptors that no hardware takes, and too few warps. */
@@ -212,6 +240,7 @@ int main(void) {
       cmocka_unit_test(bulk_copies_are_checked),
       cmocka_unit_test(copies_arrive_when_waited_for),
       cmocka_unit_test(hopeless_waits_are_reported),
+      cmocka_unit_test(parts_of_warps_are_told),
       cmocka_unit_test(bad_products_are_faults),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
