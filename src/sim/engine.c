@@ -213,7 +213,7 @@ static void replace_blocks(engine *own) {
 /* ---- Spans ---- */
 
 static bool has_work(const bf_sim_sm *sm) {
-  return sm->warps_alive || sm->begins || sm->answer_count || sm->answers_behind;
+  return sm->warps_alive || sm->begins || !bf_sim_answers_are_empty(&sm->answers);
 }
 
 /* Whether multiprocessor a goes on before b. */

@@ -114,7 +114,8 @@ uint8_t bf_sim_flights_find(const bf_sim_flights *flights, uint64_t line) {
   return at == NONE ? 0 : flights->flight[at].sectors;
 }
 
-void bf_sim_flights_wait(bf_sim_flights *flights, uint64_t line, uint8_t sectors, uint32_t token) {
+uint8_t bf_sim_flights_wait(bf_sim_flights *flights, uint64_t line, uint8_t sectors,
+                            uint32_t token) {
   uint32_t *link = find(flights, line), place = flights->free_waiter;
   assert(sectors && place != NONE);
   if (*link == NONE) {
@@ -134,7 +135,9 @@ void bf_sim_flights_wait(bf_sim_flights *flights, uint64_t line, uint8_t sectors
   else
     flights->waiter[flight->last].next = place;
   flight->last = place;
+  uint8_t before = flight->sectors;
   flight->sectors |= sectors;
+  return before;
 }
 
 /* Takes the waiters of a line that miss nothing any more out of its list; returns the first of

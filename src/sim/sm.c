@@ -129,19 +129,36 @@ uint64_t bf_sim_moved_address(bf_sim_sm *sm, uint64_t address) {
   return address + range->moved;
 }
 
+/* Lines that were touched, found by a hash: 1 + their number, or 0. There are at most half as many.
+ */
+typedef struct line_table {
+  uint8_t place[4 * BF_EMU_LANES];
+} line_table;
+
+/* Where a line is in the table, or would be. */
+static uint8_t *find_line(const bf_sim_touched *touched, line_table *table, uint64_t line) {
+  enum { PLACES = sizeof table->place };
+  _Static_assert((PLACES & (PLACES - 1)) == 0, "a power of two");
+  unsigned at = (unsigned)(line * UINT64_C(0x9e3779b97f4a7c15) >> 32) & (PLACES - 1);
+  while (table->place[at] && touched->line[table->place[at] - 1].line != line)
+    at = (at + 1) & (PLACES - 1);
+  return &table->place[at];
+}
+
 /* Adds sectors of a line that so many lanes touch. */
-static void add_line(bf_sim_touched *touched, uint64_t line, uint8_t sectors, uint16_t lanes) {
-  for (unsigned i = touched->lines; i-- > 0;)
-    if (touched->line[i].line == line) {
-      touched->line[i].sectors |= sectors;
-      touched->line[i].operations = (uint16_t)(touched->line[i].operations + lanes);
-      return;
-    }
-  if (touched->lines < 2 * BF_EMU_LANES) {
+static void add_line(bf_sim_touched *touched, line_table *table, uint64_t line, uint8_t sectors,
+                     uint16_t lanes) {
+  uint8_t *place = find_line(touched, table, line);
+  if (*place) {
+    unsigned i = *place - 1u;
+    touched->line[i].sectors |= sectors;
+    touched->line[i].operations = (uint16_t)(touched->line[i].operations + lanes);
+  } else if (touched->lines < 2 * BF_EMU_LANES) {
     touched->line[touched->lines].line = line;
     touched->line[touched->lines].sectors = sectors;
     touched->line[touched->lines].same = 0;
     touched->line[touched->lines++].operations = lanes;
+    *place = (uint8_t)touched->lines;
   }
 }
 
@@ -157,14 +174,15 @@ static bool is_row(const bf_emu_event *event) {
 }
 
 /* Adds the lines of such an access from its first byte on, each in one go. */
-static void touch_row(bf_sim_touched *touched, uint64_t first, unsigned width_bytes) {
+static void touch_row(bf_sim_touched *touched, line_table *table, uint64_t first,
+                      unsigned width_bytes) {
   uint64_t end = first + (uint64_t)BF_EMU_LANES * width_bytes;
   for (uint64_t next; first < end; first = next) {
     next = (first / BF_SIM_LINE_BYTES + 1) * BF_SIM_LINE_BYTES;
     next = next < end ? next : end;
     unsigned from = (unsigned)(first % BF_SIM_LINE_BYTES) / BF_SIM_SECTOR_BYTES;
     unsigned to = (unsigned)((next - 1) % BF_SIM_LINE_BYTES) / BF_SIM_SECTOR_BYTES;
-    add_line(touched, first / BF_SIM_LINE_BYTES, (uint8_t)((2u << to) - (1u << from)),
+    add_line(touched, table, first / BF_SIM_LINE_BYTES, (uint8_t)((2u << to) - (1u << from)),
              (uint16_t)((next - first) / width_bytes));
   }
 }
@@ -209,10 +227,13 @@ static void touch_lines(bf_sim_sm *sm, const bf_emu_event *event) {
   uint64_t behind = (BF_EMU_LANES - 1) * event->width_bytes;
   touched->is_store |= event->op == BF_OP_ST;
   touched->is_atomic |= event->op != BF_OP_ST && event->op != BF_OP_LD;
+  line_table table = {{0}};
+  for (unsigned i = 0; i < touched->lines; i++) /* of other accesses of the instruction */
+    *find_line(touched, &table, touched->line[i].line) = (uint8_t)(i + 1);
   if (is_row(event)) {
     uint64_t first = event->global_address[0], moved = bf_sim_moved_address(sm, first);
     if (bf_sim_moved_address(sm, first + behind) == moved + behind) {
-      touch_row(touched, moved, event->width_bytes);
+      touch_row(touched, &table, moved, event->width_bytes);
       return;
     }
   }
@@ -223,7 +244,7 @@ static void touch_lines(bf_sim_sm *sm, const bf_emu_event *event) {
         (unsigned)((address + event->width_bytes - 1) % BF_SIM_LINE_BYTES) / BF_SIM_SECTOR_BYTES;
     uint8_t sectors =
         last >= first ? (uint8_t)((2u << last) - (1u << first)) : (uint8_t)(1u << first);
-    add_line(touched, address / BF_SIM_LINE_BYTES, sectors, 1);
+    add_line(touched, &table, address / BF_SIM_LINE_BYTES, sectors, 1);
   }
 }
 
@@ -496,9 +517,8 @@ static void line_done(void *context, uint32_t token) {
 
 /* Sends lines that were held back, as far as there is room now. */
 static void send_held(bf_sim_sm *sm) {
-  unsigned sent = 0;
-  for (; sent < sm->held_count; sent++) {
-    bf_sim_request held = sm->held[sent];
+  for (; sm->held_count; sm->held_first++, sm->held_count--) {
+    bf_sim_request held = sm->held[sm->held_first];
     bf_sim_request request = {
         .cycle = held.cycle > sm->now ? held.cycle : sm->now, .sm = sm->index, .kind = BF_SIM_LOAD};
     bf_sim_l1_outcome outcome =
@@ -510,67 +530,18 @@ static void send_held(bf_sim_sm *sm) {
     if (outcome == BF_SIM_L1_HIT)
       line_done(sm, held.token);
   }
-  sm->held_count -= sent;
-  memmove(sm->held, sm->held + sent, sm->held_count * sizeof *sm->held);
+  if (!sm->held_count)
+    sm->held_first = 0;
 }
 
 bool bf_sim_sm_answer(bf_sim_sm *sm, const bf_sim_request *request, uint64_t cycle) {
-  size_t at = sm->answer_count + sm->answers_behind;
-  if (at == sm->answer_capacity) {
-    size_t capacity = sm->answer_capacity ? 2 * sm->answer_capacity : 256;
-    bf_sim_answer *grown = realloc(sm->answer, capacity * sizeof *grown);
-    if (!grown)
-      return false;
-    sm->answer = grown;
-    sm->answer_capacity = capacity;
-  }
-  sm->answer[at] = (bf_sim_answer){.cycle = cycle,
-                                   .line = request->line,
-                                   .number = sm->answers++,
-                                   .token = request->token,
-                                   .sectors = request->sectors,
-                                   .kind = request->kind};
-  sm->answers_behind++;
   if (cycle < sm->next_answer)
     sm->next_answer = cycle;
-  return true;
-}
-
-/* Whether answer a comes before b. */
-static bool comes_before(const bf_sim_answer *a, const bf_sim_answer *b) {
-  if (a->cycle != b->cycle)
-    return a->cycle < b->cycle;
-  return (int32_t)(a->number - b->number) < 0;
-}
-
-/* Puts the answers that stand behind the heap into it. */
-static void heap_answers(bf_sim_sm *sm) {
-  for (; sm->answers_behind; sm->answers_behind--) {
-    size_t at = sm->answer_count++;
-    bf_sim_answer own = sm->answer[at];
-    for (; at > 0 && comes_before(&own, &sm->answer[(at - 1) / 2]); at = (at - 1) / 2)
-      sm->answer[at] = sm->answer[(at - 1) / 2];
-    sm->answer[at] = own;
-  }
-}
-
-/* Takes the first answer out of the heap. */
-static bf_sim_answer pop_answer(bf_sim_sm *sm) {
-  bf_sim_answer first = sm->answer[0], last = sm->answer[--sm->answer_count];
-  size_t at = 0;
-  for (;;) {
-    size_t child = 2 * at + 1;
-    if (child >= sm->answer_count)
-      break;
-    if (child + 1 < sm->answer_count && comes_before(&sm->answer[child + 1], &sm->answer[child]))
-      child++;
-    if (!comes_before(&sm->answer[child], &last))
-      break;
-    sm->answer[at] = sm->answer[child];
-    at = child;
-  }
-  sm->answer[at] = last;
-  return first;
+  return bf_sim_answers_add(&sm->answers, (bf_sim_answer){.cycle = cycle,
+                                                          .line = request->line,
+                                                          .token = request->token,
+                                                          .sectors = request->sectors,
+                                                          .kind = request->kind});
 }
 
 /* ---- Blocks ---- */
@@ -617,35 +588,47 @@ static void begin_block(bf_sim_sm *sm, uint64_t index) {
   }
 }
 
-void bf_sim_take_answers(bf_sim_sm *sm) {
-  heap_answers(sm);
-  while (sm->answer_count && sm->answer[0].cycle <= sm->now) {
-    bf_sim_answer answer = pop_answer(sm);
-    bf_sim_request request = {
-        .line = answer.line, .token = answer.token, .sectors = answer.sectors, .kind = answer.kind};
-    if (answer.kind == BF_SIM_LANDED)
-      bf_sim_copy_landed(sm, answer.token);
-    else if (answer.kind == BF_SIM_NEWS)
-      bf_sim_block_news(sm, &sm->block[answer.token]);
-    else if (answer.token & BF_SIM_COPY_TOKEN)
-      bf_sim_copy_answered(sm, answer.token);
-    else if (answer.kind == BF_SIM_LOAD)
-      bf_sim_l1_fill(sm->l1, &request, line_done, sm);
-    else
-      line_done(sm, answer.token);
-    if (sm->held_count)
-      send_held(sm);
-    heap_answers(sm); /* news that a copy has sent to itself */
+/* Takes one answer. Whether it changes anything for the pipeline. */
+static bool take_answer(bf_sim_sm *sm, const bf_sim_answer *answer) {
+  unsigned free_loads = sm->free_loads, held = sm->held_count;
+  bf_sim_request request = {.line = answer->line,
+                            .token = answer->token,
+                            .sectors = answer->sectors,
+                            .kind = answer->kind};
+  bool is_news = answer->kind == BF_SIM_LANDED || answer->kind == BF_SIM_NEWS;
+  if (answer->kind == BF_SIM_LANDED)
+    bf_sim_copy_landed(sm, answer->token);
+  else if (answer->kind == BF_SIM_NEWS)
+    bf_sim_block_news(sm, &sm->block[answer->token]);
+  else if (answer->token & BF_SIM_COPY_TOKEN)
+    bf_sim_copy_answered(sm, answer->token);
+  else if (answer->kind == BF_SIM_LOAD)
+    bf_sim_l1_fill(sm->l1, &request, line_done, sm);
+  else
+    line_done(sm, answer->token);
+  if (sm->held_count)
+    send_held(sm);
+  return is_news || sm->free_loads != free_loads || (held && !sm->held_count);
+}
+
+bool bf_sim_take_answers(bf_sim_sm *sm) {
+  bool is_changed = false;
+  uint64_t next;
+  while ((next = bf_sim_answers_next(&sm->answers)) <= sm->now) {
+    bf_sim_answer answer = bf_sim_answers_take(&sm->answers);
+    is_changed |= take_answer(sm, &answer);
   }
   while (sm->begins && sm->begin[0].cycle <= sm->now && !sm->failed) {
     uint64_t index = sm->begin[0].index;
     memmove(sm->begin, sm->begin + 1, --sm->begins * sizeof *sm->begin);
     begin_block(sm, index);
+    is_changed = true;
+    next = bf_sim_answers_next(&sm->answers);
   }
-  heap_answers(sm);
-  sm->next_answer = sm->answer_count ? sm->answer[0].cycle : UINT64_MAX;
-  if (sm->begins && sm->begin[0].cycle < sm->next_answer)
-    sm->next_answer = sm->begin[0].cycle;
+  if (sm->begins && sm->begin[0].cycle < next)
+    next = sm->begin[0].cycle;
+  sm->next_answer = next;
+  return is_changed;
 }
 
 /* ---- Making and freeing ---- */
@@ -732,7 +715,7 @@ void bf_sim_sm_free(bf_sim_sm *sm) {
   free(sm->locked);
   bf_sim_copies_free(sm);
   free(sm->outbox);
-  free(sm->answer);
+  bf_sim_answers_free(&sm->answers);
   free(sm->count.site);
 }
 
