@@ -76,22 +76,39 @@ static bf_sim_answer pop(bf_sim_answers *answers) {
 
 /* ---- Both ---- */
 
-bool bf_sim_answers_add(bf_sim_answers *answers, bf_sim_answer answer) {
-  answer.number = answers->number++;
+/* The place for an answer at a cycle; NULL: out of memory. */
+static bf_sim_answer *new_place(bf_sim_answers *answers, uint64_t cycle) {
   for (unsigned i = 0; i < BF_SIM_ANSWER_QUEUES; i++) {
     queue *own = &answers->queue[i];
-    if (own->count && own->last > answer.cycle)
+    if (own->count && own->last > cycle)
       continue;
     if (own->count == own->room && !grow_queue(own))
-      return false;
-    own->at[(own->first + own->count++) & (own->room - 1)] = answer;
-    own->last = answer.cycle;
-    return true;
+      return NULL;
+    own->last = cycle;
+    return &own->at[(own->first + own->count++) & (own->room - 1)];
   }
   if (answers->heaped + answers->behind == answers->heap_room && !grow_heap(answers))
+    return NULL;
+  return &answers->heap[answers->heaped + answers->behind++];
+}
+
+bool bf_sim_answers_add(bf_sim_answers *answers, const bf_sim_request *request, uint64_t cycle) {
+  bf_sim_answer *made = new_place(answers, cycle);
+  if (!made)
     return false;
-  answers->heap[answers->heaped + answers->behind++] = answer;
+  made->cycle = cycle;
+  made->line = request->line;
+  made->number = answers->number++;
+  made->token = request->token;
+  made->sectors = request->sectors;
+  made->kind = request->kind;
   return true;
+}
+
+const bf_sim_answer *bf_sim_answers_ahead(const bf_sim_answers *answers) {
+  enum { AHEAD = 6 };
+  const queue *own = &answers->queue[0];
+  return own->count > AHEAD ? &own->at[(own->first + AHEAD) & (own->room - 1)] : NULL;
 }
 
 /* Where the first answer is: the number of a queue, or BF_SIM_ANSWER_QUEUES for the heap; NULL:

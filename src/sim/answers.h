@@ -32,12 +32,15 @@ typedef struct bf_sim_answers {
   uint32_t number;                    /* added so far, modulo 2^32 */
 } bf_sim_answers;
 
-/* Adds an answer, whose number is set here. False: out of memory. */
-bool bf_sim_answers_add(bf_sim_answers *answers, bf_sim_answer answer);
+/* Adds the answer of a request, which comes at a cycle. False: out of memory. */
+bool bf_sim_answers_add(bf_sim_answers *answers, const bf_sim_request *request, uint64_t cycle);
 /* The cycle of the first answer; UINT64_MAX: there is none. */
 uint64_t bf_sim_answers_next(bf_sim_answers *answers);
 /* Takes the first answer; there is one. */
 bf_sim_answer bf_sim_answers_take(bf_sim_answers *answers);
+/* One that will be taken a few answers later, so that what it needs can be asked for; NULL: none.
+ */
+const bf_sim_answer *bf_sim_answers_ahead(const bf_sim_answers *answers);
 bool bf_sim_answers_are_empty(const bf_sim_answers *answers);
 void bf_sim_answers_free(bf_sim_answers *answers);
 

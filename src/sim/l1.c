@@ -124,6 +124,13 @@ void bf_sim_l1_fill(bf_sim_l1 *l1, const bf_sim_request *request,
   }
 }
 
+void bf_sim_l1_prefetch(const bf_sim_l1 *l1, uint64_t line) {
+  if (!l1->cache)
+    return;
+  bf_sim_cache_prefetch(l1->cache, line);
+  bf_sim_flights_prefetch(&l1->flights, line);
+}
+
 unsigned bf_sim_l1_waiting(const bf_sim_l1 *l1) {
   return l1->cache ? l1->flights.lines : l1->requests;
 }

@@ -219,18 +219,17 @@ static bool has_data(const bf_sim_request *request) {
  * one; those of copies as fast as the engine asks for them, if that is faster than it is for the
  * first-level cache. */
 static void send_answer(bf_sim_memory *memory, uint32_t index) {
-  bf_sim_request request = memory->node[index].request;
+  const bf_sim_request *request = &memory->node[index].request;
   uint64_t leaves = memory->event.now;
-  if (has_data(&request)) {
-    uint64_t *port = &memory->port_free[request.sm];
+  if (has_data(request)) {
+    uint64_t *port = &memory->port_free[request->sm];
     *port = later_of(*port, memory->event.now * CYCLE) +
-            bf_sim_sectors(request.sectors) *
-                (request.is_copy ? memory->copy_ticks : memory->return_ticks);
+            bf_sim_sectors(request->sectors) *
+                (request->is_copy ? memory->copy_ticks : memory->return_ticks);
     leaves = bf_sim_cycle_after(*port);
   }
-  uint64_t cycle = leaves + memory->return_cycles + request.later;
+  memory->answer(memory->context, request, leaves + memory->return_cycles + request->later);
   release(memory, index);
-  memory->answer(memory->context, &request, cycle);
 }
 
 /* A request has its data: it leaves as soon as its slice is done with it. */

@@ -408,19 +408,46 @@ void bf_sim_execute(bf_sim_sm *sm, bf_sim_warp *warp) {
 
 /* ---- Global memory ---- */
 
-bool bf_sim_post(bf_sim_sm *sm, const bf_sim_request *request) {
+/* Where the next request goes, so that it need not be copied; NULL: out of memory. */
+static bf_sim_request *next_request(bf_sim_sm *sm) {
   if (sm->outbox_count == sm->outbox_capacity) {
     size_t capacity = sm->outbox_capacity ? 2 * sm->outbox_capacity : 256;
     bf_sim_request *grown = realloc(sm->outbox, capacity * sizeof *grown);
     if (!grown) {
       sm->failed = true;
-      return false;
+      return NULL;
     }
     sm->outbox = grown;
     sm->outbox_capacity = capacity;
   }
-  sm->outbox[sm->outbox_count++] = *request;
+  return &sm->outbox[sm->outbox_count];
+}
+
+bool bf_sim_post(bf_sim_sm *sm, const bf_sim_request *request) {
+  bf_sim_request *next = next_request(sm);
+  if (!next)
+    return false;
+  *next = *request;
+  sm->outbox_count++;
   return true;
+}
+
+/* Asks the first-level cache for sectors of a line at a cycle; a request that it makes is posted.
+ */
+static bf_sim_l1_outcome ask_l1(bf_sim_sm *sm, uint64_t line, uint8_t sectors, uint32_t token,
+                                uint64_t cycle) {
+  bf_sim_request *request = next_request(sm);
+  if (!request)
+    return BF_SIM_L1_JOINED; /* it has failed */
+  bf_sim_l1_outcome outcome = bf_sim_l1_load(sm->l1, line, sectors, token, request);
+  if (outcome == BF_SIM_L1_MISS) {
+    request->cycle = cycle;
+    request->sm = sm->index;
+    request->operations = request->later = request->same = 0;
+    request->is_copy = false;
+    sm->outbox_count++;
+  }
+  return outcome;
 }
 
 bool bf_sim_has_room(const bf_sim_sm *sm) { return sm->free_loads > 0 && sm->held_count == 0; }
@@ -429,12 +456,9 @@ bool bf_sim_has_room(const bf_sim_sm *sm) { return sm->free_loads > 0 && sm->hel
  * no room is held back, and with it all that follow. */
 static bool send_load(bf_sim_sm *sm, uint64_t line, uint8_t sectors, uint32_t token,
                       uint64_t cycle) {
-  bf_sim_request request = {.cycle = cycle, .sm = sm->index, .kind = BF_SIM_LOAD};
   bf_sim_l1_outcome outcome = BF_SIM_L1_FULL;
   if (sm->held_count == 0)
-    outcome = bf_sim_l1_load(sm->l1, line, sectors, token, &request);
-  if (outcome == BF_SIM_L1_MISS)
-    bf_sim_post(sm, &request);
+    outcome = ask_l1(sm, line, sectors, token, cycle);
   if (outcome == BF_SIM_L1_FULL)
     sm->held[sm->held_count++] =
         (bf_sim_request){.line = line, .sectors = sectors, .token = token, .cycle = cycle};
@@ -450,6 +474,27 @@ static bf_sim_request_kind kind_of(const bf_sim_touched *touched, const bf_sim_o
   return op->is_past_l1 ? BF_SIM_PAST : BF_SIM_LOAD;
 }
 
+/* Posts line i of what was touched, which goes past the first-level cache; false: out of memory. */
+static bool post_line(bf_sim_sm *sm, unsigned i, bf_sim_request_kind kind, uint32_t token,
+                      uint64_t cycle) {
+  const bf_sim_touched *touched = &sm->touched;
+  double later = sm->gpu->l2_atomic_answer_cycles * (touched->words ? touched->words - 1 : 0);
+  bf_sim_request *request = next_request(sm);
+  if (!request)
+    return false;
+  *request = (bf_sim_request){.cycle = cycle,
+                              .line = touched->line[i].line,
+                              .sm = sm->index,
+                              .token = token,
+                              .sectors = touched->line[i].sectors,
+                              .kind = (uint8_t)kind,
+                              .operations = touched->line[i].operations,
+                              .later = kind == BF_SIM_ATOMIC ? (uint16_t)later : 0,
+                              .same = touched->line[i].same};
+  sm->outbox_count++;
+  return true;
+}
+
 bf_sim_load *bf_sim_send(bf_sim_sm *sm, bf_sim_warp *warp, const bf_sim_op *op, uint64_t first) {
   bf_sim_touched *touched = &sm->touched;
   bf_sim_request_kind kind = kind_of(touched, op);
@@ -461,24 +506,18 @@ bf_sim_load *bf_sim_send(bf_sim_sm *sm, bf_sim_warp *warp, const bf_sim_op *op, 
                         .issued = sm->now,
                         .is_write = kind == BF_SIM_STORE || kind == BF_SIM_REDUCE};
   double cycle = (double)first;
-  double later = sm->gpu->l2_atomic_answer_cycles * (touched->words ? touched->words - 1 : 0);
+  for (unsigned i = 0; i < touched->lines && kind == BF_SIM_LOAD; i++)
+    bf_sim_l1_prefetch(sm->l1, touched->line[i].line);
   for (unsigned i = 0; i < touched->lines; i++, cycle += sm->gpu->global_line_cycles) {
-    bf_sim_request request = {.cycle = (uint64_t)cycle,
-                              .line = touched->line[i].line,
-                              .sm = sm->index,
-                              .token = token,
-                              .sectors = touched->line[i].sectors,
-                              .kind = (uint8_t)kind,
-                              .operations = touched->line[i].operations,
-                              .later = kind == BF_SIM_ATOMIC ? (uint16_t)later : 0,
-                              .same = touched->line[i].same};
-    sm->count.global_sectors += bf_sim_sectors(request.sectors);
+    uint64_t line = touched->line[i].line;
+    uint8_t sectors = touched->line[i].sectors;
+    sm->count.global_sectors += bf_sim_sectors(sectors);
     if (kind == BF_SIM_STORE)
-      bf_sim_l1_store(sm->l1, request.line, request.sectors);
+      bf_sim_l1_store(sm->l1, line, sectors);
     if (kind == BF_SIM_LOAD)
-      load->lines += send_load(sm, request.line, request.sectors, token, request.cycle);
+      load->lines += send_load(sm, line, sectors, token, (uint64_t)cycle);
     else
-      load->lines += bf_sim_post(sm, &request);
+      load->lines += post_line(sm, i, kind, token, (uint64_t)cycle);
   }
   sm->count.global_instructions++;
   if (load->lines == 0) { /* all in the cache */
@@ -518,17 +557,13 @@ static void line_done(void *context, uint32_t token) {
 /* Sends lines that were held back, as far as there is room now. */
 static void send_held(bf_sim_sm *sm) {
   for (; sm->held_count; sm->held_first++, sm->held_count--) {
-    bf_sim_request held = sm->held[sm->held_first];
-    bf_sim_request request = {
-        .cycle = held.cycle > sm->now ? held.cycle : sm->now, .sm = sm->index, .kind = BF_SIM_LOAD};
-    bf_sim_l1_outcome outcome =
-        bf_sim_l1_load(sm->l1, held.line, held.sectors, held.token, &request);
+    const bf_sim_request *held = &sm->held[sm->held_first];
+    uint64_t cycle = held->cycle > sm->now ? held->cycle : sm->now;
+    bf_sim_l1_outcome outcome = ask_l1(sm, held->line, held->sectors, held->token, cycle);
     if (outcome == BF_SIM_L1_FULL)
       break;
-    if (outcome == BF_SIM_L1_MISS)
-      bf_sim_post(sm, &request);
     if (outcome == BF_SIM_L1_HIT)
-      line_done(sm, held.token);
+      line_done(sm, held->token);
   }
   if (!sm->held_count)
     sm->held_first = 0;
@@ -537,11 +572,7 @@ static void send_held(bf_sim_sm *sm) {
 bool bf_sim_sm_answer(bf_sim_sm *sm, const bf_sim_request *request, uint64_t cycle) {
   if (cycle < sm->next_answer)
     sm->next_answer = cycle;
-  return bf_sim_answers_add(&sm->answers, (bf_sim_answer){.cycle = cycle,
-                                                          .line = request->line,
-                                                          .token = request->token,
-                                                          .sectors = request->sectors,
-                                                          .kind = request->kind});
+  return bf_sim_answers_add(&sm->answers, request, cycle);
 }
 
 /* ---- Blocks ---- */
@@ -588,6 +619,16 @@ static void begin_block(bf_sim_sm *sm, uint64_t index) {
   }
 }
 
+/* Asks the host's memory for what an answer that comes later will need. */
+static void prefetch_answer(const bf_sim_sm *sm) {
+  const bf_sim_answer *ahead = bf_sim_answers_ahead(&sm->answers);
+  if (!ahead || ahead->token >= sm->loads)
+    return;
+  __builtin_prefetch(&sm->load[ahead->token]);
+  if (ahead->kind == BF_SIM_LOAD)
+    bf_sim_l1_prefetch(sm->l1, ahead->line);
+}
+
 /* Takes one answer. Whether it changes anything for the pipeline. */
 static bool take_answer(bf_sim_sm *sm, const bf_sim_answer *answer) {
   unsigned free_loads = sm->free_loads, held = sm->held_count;
@@ -615,6 +656,7 @@ bool bf_sim_take_answers(bf_sim_sm *sm) {
   bool is_changed = false;
   uint64_t next;
   while ((next = bf_sim_answers_next(&sm->answers)) <= sm->now) {
+    prefetch_answer(sm);
     bf_sim_answer answer = bf_sim_answers_take(&sm->answers);
     is_changed |= take_answer(sm, &answer);
   }
