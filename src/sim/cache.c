@@ -2,6 +2,7 @@
  * the front pushes the ones before it back by one, so the last in the list is always the one that
  * was not used for longest, and empty ways are at the end. */
 #include "sim/hierarchy.h"
+#include "sim/large.h"
 #include "sim/spread.h"
 
 #include <stdlib.h>
@@ -21,7 +22,7 @@ int bf_sim_cache_create(uint64_t lines, unsigned ways, bf_sim_cache **cache,
     return bf_fail(diagnostic, BF_BAD_INPUT, "a cache of %llu lines cannot have sets of %u",
                    (unsigned long long)lines, ways);
   bf_sim_cache *made = malloc(sizeof *made);
-  uint64_t *way = calloc(lines, sizeof *way);
+  uint64_t *way = bf_sim_large_alloc(lines * sizeof *way);
   if (!made || !way) {
     free(made);
     free(way);

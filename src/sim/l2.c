@@ -8,6 +8,7 @@
 #include "sim/calendar.h"
 #include "sim/dram.h"
 #include "sim/flight.h"
+#include "sim/large.h"
 #include "sim/spread.h"
 
 #include <assert.h>
@@ -78,7 +79,7 @@ static uint64_t later_of(uint64_t a, uint64_t b) { return a > b ? a : b; }
 static int reserve(bf_sim_memory *memory, uint32_t nodes) {
   enum { HOST_LINE_BYTES = 64 };
   _Static_assert(sizeof(bf_sim_node) == HOST_LINE_BYTES, "a node is a line of the host's cache");
-  bf_sim_node *made = aligned_alloc(HOST_LINE_BYTES, nodes * sizeof *made);
+  bf_sim_node *made = bf_sim_large_alloc(nodes * sizeof *made);
   if (!made)
     return BF_NO_MEMORY;
   if (memory->nodes)
