@@ -757,6 +757,7 @@ void bf_sim_sm_free(bf_sim_sm *sm) {
   free(sm->locked);
   bf_sim_copies_free(sm);
   free(sm->outbox);
+  free(sm->sent);
   bf_sim_answers_free(&sm->answers);
   free(sm->count.site);
 }

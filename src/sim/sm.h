@@ -175,6 +175,8 @@ typedef struct bf_sim_sm {
   unsigned held_first, held_count;
   bf_sim_request *outbox; /* to hierarchy, in the order of cycles */
   size_t outbox_count, outbox_capacity;
+  bf_sim_request *sent; /* those of the span before, where memory takes them while this one runs */
+  size_t sent_count, sent_capacity;
   bf_sim_answers answers;
   /* Order between multiprocessors. */
   bool may_order; /* the next ordered instruction may happen */
