@@ -2,16 +2,16 @@
  * the front pushes the ones before it back by one, so the last in the list is always the one that
  * was not used for longest, and empty ways are at the end. */
 #include "sim/hierarchy.h"
+#include "sim/large.h"
 #include "sim/spread.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 /* A way: the line's number, its dirty sectors and its sectors that are present. 0: empty. */
 enum { PRESENT_BITS = 4, LINE_SHIFT = 2 * PRESENT_BITS, SECTORS = 15 };
 
 struct bf_sim_cache {
-  uint64_t sets;
+  bf_sim_parts sets;
   unsigned ways;
   uint64_t *way; /* sets times ways */
 };
@@ -22,13 +22,13 @@ int bf_sim_cache_create(uint64_t lines, unsigned ways, bf_sim_cache **cache,
     return bf_fail(diagnostic, BF_BAD_INPUT, "a cache of %llu lines cannot have sets of %u",
                    (unsigned long long)lines, ways);
   bf_sim_cache *made = malloc(sizeof *made);
-  uint64_t *way = calloc(lines, sizeof *way);
+  uint64_t *way = bf_sim_large_alloc(lines * sizeof *way);
   if (!made || !way) {
     free(made);
     free(way);
     return bf_no_memory(diagnostic);
   }
-  *made = (bf_sim_cache){.sets = lines / ways, .ways = ways, .way = way};
+  *made = (bf_sim_cache){.sets = bf_sim_parts_of(lines / ways), .ways = ways, .way = way};
   *cache = made;
   return BF_OK;
 }
@@ -42,7 +42,7 @@ void bf_sim_cache_free(bf_sim_cache *cache) {
 /* The ways of the set in which the line would be. */
 static uint64_t *set_of(const bf_sim_cache *cache, uint64_t line) {
   uint64_t round;
-  return cache->way + bf_sim_spread(line, cache->sets, &round) * cache->ways;
+  return cache->way + bf_sim_parts_spread(&cache->sets, line, &round) * cache->ways;
 }
 
 void bf_sim_cache_prefetch(const bf_sim_cache *cache, uint64_t line) {
@@ -55,7 +55,8 @@ void bf_sim_cache_prefetch(const bf_sim_cache *cache, uint64_t line) {
 /* Moves way `from` of a set to the front. */
 static void move_to_front(uint64_t *set, unsigned from) {
   uint64_t way = set[from];
-  memmove(set + 1, set, from * sizeof *set);
+  for (; from > 0; from--)
+    set[from] = set[from - 1];
   set[0] = way;
 }
 

@@ -74,7 +74,8 @@ typedef struct dram_channel {
 } dram_channel;
 
 struct bf_sim_dram {
-  unsigned channels, banks, queue, row_chunks;
+  unsigned channels, banks, queue;
+  bf_sim_parts over_channels, over_banks, row_chunks;
   uint64_t sector_ticks, hit_ticks, open_ticks, bank_ticks;
   uint64_t refresh_cycles, refresh_interval;
   dram_channel *channel;
@@ -106,7 +107,9 @@ int bf_sim_dram_create(const bf_sim_gpu *gpu, bf_sim_dram **dram, bf_diagnostic 
   made->channels = (unsigned)gpu->dram_channels;
   made->banks = (unsigned)gpu->dram_banks;
   made->queue = (unsigned)gpu->dram_queue;
-  made->row_chunks = (unsigned)gpu->dram_row_bytes / (CHUNK_LINES * BF_SIM_LINE_BYTES);
+  made->over_channels = bf_sim_parts_of(made->channels);
+  made->over_banks = bf_sim_parts_of(made->banks);
+  made->row_chunks = bf_sim_parts_of(gpu->dram_row_bytes / (CHUNK_LINES * BF_SIM_LINE_BYTES));
   made->sector_ticks = bf_sim_ticks(gpu->dram_sector_cycles);
   made->hit_ticks = gpu->dram_hit_cycles * CYCLE;
   made->open_ticks = later_of(gpu->dram_miss_cycles * CYCLE, made->hit_ticks) - made->hit_ticks;
@@ -147,9 +150,9 @@ int bf_sim_dram_reserve(bf_sim_dram *dram, uint32_t tickets) {
 /* Where a line is: its channel; *place is bank and row. */
 static dram_channel *locate(const bf_sim_dram *dram, uint64_t line, dram_place *place) {
   uint64_t round, unused;
-  uint64_t channel = bf_sim_spread(line / CHUNK_LINES, dram->channels, &round);
-  place->row = round / dram->row_chunks;
-  place->bank = (uint16_t)bf_sim_spread(place->row, dram->banks, &unused);
+  uint64_t channel = bf_sim_parts_spread(&dram->over_channels, line / CHUNK_LINES, &round);
+  place->row = bf_sim_parts_divide(&dram->row_chunks, round);
+  place->bank = (uint16_t)bf_sim_parts_spread(&dram->over_banks, place->row, &unused);
   return &dram->channel[channel];
 }
 

@@ -9,10 +9,15 @@
  * whose cycle is the earliest (and of equals the one with the lowest number), each until it comes
  * to the next such instruction or to the end of the span.
  *
+ * With several threads memory works ahead: spans are then no longer than the way there and than the
+ * way back, so that what memory does in a span comes of requests of spans before it and is answered
+ * in spans behind it. One thread serves memory for a span while the others run multiprocessors in
+ * it, and multiprocessors get its answers when they begin the next one.
+ *
  * So the order of all that one multiprocessor can see of another follows from cycles and numbers
  * alone, and any number of threads gives the same result. (Programs with data races on plain
  * accesses see them in the order in which the host happens to execute them.) */
-#include "sim/sm.h"
+#include "sim/inbox.h"
 
 #include <assert.h>
 #include <math.h>
@@ -62,6 +67,7 @@ typedef struct engine {
   unsigned sms;
   uint64_t blocks, next_block, blocks_done;
   uint64_t span, until; /* length of a span; the end of the current one */
+  uint64_t long_span;   /* its length where memory does not work ahead */
   uint64_t spans;       /* simulated so far */
   double alone_seconds; /* processor time in which threads wait for one of them */
   uint64_t last_end;    /* cycle at which the last block so far has ended */
@@ -73,6 +79,13 @@ typedef struct engine {
   unsigned cluster; /* blocks of a cluster; 0: blocks by themselves */
   unsigned *room;   /* clusters: blocks that each multiprocessor can still take */
   bool is_over, failed, was_interrupted, timed_out, is_excerpt;
+  /* Memory that works ahead: inboxes by multiprocessor, those that are filled and those that are
+   * read taking turns, and the first cycle of an answer in those being filled. */
+  bool is_ahead, memory_failed;
+  unsigned memory_taken; /* a thread serves memory in this span */
+  unsigned filled;
+  bf_sim_inbox *inbox[2];
+  uint64_t first_ready;
   /* Threads. */
   unsigned shares;
   share *share;
@@ -213,7 +226,7 @@ static void replace_blocks(engine *own) {
 /* ---- Spans ---- */
 
 static bool has_work(const bf_sim_sm *sm) {
-  return sm->warps_alive || sm->begins || sm->answer_count || sm->answers_behind;
+  return sm->warps_alive || sm->begins || !bf_sim_answers_are_empty(&sm->answers);
 }
 
 /* Whether multiprocessor a goes on before b. */
@@ -265,18 +278,91 @@ static void take_answer(void *context, const bf_sim_request *request, uint64_t c
     own->failed = true;
 }
 
-/* Hands over what multiprocessors ask of global memory. */
-static void send(engine *own) {
+/* Puts what multiprocessors have asked of global memory in this span aside, so that they can go on
+ * asking while it is handed over; whether there is any. */
+static bool put_aside(engine *own) {
+  bool is_any = false;
   for (unsigned i = 0; i < own->sms; i++) {
     bf_sim_sm *sm = &own->sm[i];
-    for (size_t k = 0; k < sm->outbox_count; k++)
-      own->failed |= bf_sim_memory_add(own->memory, &sm->outbox[k]) != BF_OK;
+    bf_sim_request *taken = sm->sent;
+    size_t room = sm->sent_capacity;
+    sm->sent = sm->outbox;
+    sm->sent_count = sm->outbox_count;
+    sm->sent_capacity = sm->outbox_capacity;
+    sm->outbox = taken;
     sm->outbox_count = 0;
+    sm->outbox_capacity = room;
+    is_any |= sm->sent_count > 0;
+  }
+  return is_any;
+}
+
+/* Hands over what was put aside. */
+static void send_aside(engine *own) {
+  for (unsigned i = 0; i < own->sms; i++) {
+    bf_sim_sm *sm = &own->sm[i];
+    for (size_t k = 0; k < sm->sent_count; k++)
+      own->memory_failed |= bf_sim_memory_add(own->memory, &sm->sent[k]) != BF_OK;
+    sm->sent_count = 0;
   }
 }
 
-/* Begins the span that ends at `until`: serves global memory as far as answers reach into it. */
+/* ---- Memory that works ahead ---- */
+
+/* An answer of memory that works ahead. */
+static void keep_answer(void *context, const bf_sim_request *request, uint64_t cycle) {
+  engine *own = context;
+  if (cycle > own->last_answer)
+    own->last_answer = cycle;
+  if (cycle < own->first_ready)
+    own->first_ready = cycle;
+  own->memory_failed |= !bf_sim_inbox_add(&own->inbox[own->filled][request->sm], request, cycle);
+}
+
+/* Serves memory up to the end of the span that multiprocessors are in. */
+static void run_memory(engine *own) {
+  send_aside(own);
+  own->memory_failed |= bf_sim_memory_advance(own->memory, own->until, keep_answer, own) != BF_OK;
+}
+
+/* Ends a span of memory that works ahead: multiprocessors find its answers in the next one. */
+static void turn_inboxes(engine *own) {
+  own->filled = !own->filled;
+  own->memory_taken = 0;
+}
+
+/* Whether memory can work ahead, and with what spans. Not where blocks are told of bulk copies and
+ * of each other between spans, nor where what is simulated depends on how far it is at the end of
+ * one. */
+static bool work_ahead(engine *own) {
+  enum { LEAST_SPAN = 32 };
+  const bf_sim_gpu *gpu = own->settings->gpu;
+  uint64_t span =
+      gpu->request_cycles < gpu->return_cycles ? gpu->request_cycles : gpu->return_cycles;
+  while (span >= LEAST_SPAN && own->span % span) /* most_cycles is looked at where one ends */
+    span--;
+  bool is_simple = !own->cluster && !own->settings->excerpt;
+  for (uint32_t i = 0; i < own->program->instructions; i++)
+    is_simple = is_simple && !own->program->op[i].is_bulk;
+  if (!is_simple || span < LEAST_SPAN)
+    return false;
+  own->inbox[0] = calloc(own->sms, sizeof *own->inbox[0]);
+  own->inbox[1] = calloc(own->sms, sizeof *own->inbox[1]);
+  own->span = span;
+  own->first_ready = UINT64_MAX;
+  return own->inbox[0] && own->inbox[1];
+}
+
+/* ---- From span to span ---- */
+
+/* Begins the span that ends at `until`: serves global memory as far as answers reach into it, if it
+ * does not work ahead. */
 static void begin_span(engine *own, uint64_t until) {
+  if (own->is_ahead) {
+    own->first_ready = UINT64_MAX;
+    own->until = until;
+    return;
+  }
   uint64_t back = own->settings->gpu->return_cycles;
   uint64_t served = until > back ? until - back : 0;
   own->failed |= bf_sim_memory_advance(own->memory, served, take_answer, own) != BF_OK;
@@ -286,6 +372,8 @@ static void begin_span(engine *own, uint64_t until) {
 /* The first cycle from which on anything can happen; UINT64_MAX: nothing ever will. */
 static uint64_t next_cycle(const engine *own) {
   uint64_t next = bf_sim_memory_next(own->memory);
+  if (own->is_ahead && own->first_ready < next)
+    next = own->first_ready;
   for (unsigned i = 0; i < own->sms; i++) {
     const bf_sim_sm *sm = &own->sm[i];
     uint64_t event = sm->core->next_event(sm), answer = sm->next_answer;
@@ -300,6 +388,9 @@ static uint64_t next_cycle(const engine *own) {
 /* Lets global memory finish: a launch ends when all its stores have happened. */
 static void finish_memory(engine *own) {
   uint64_t next, until = own->until;
+  send_aside(own);
+  own->failed |= own->memory_failed;
+  own->first_ready = UINT64_MAX;
   while (!own->failed && (next = bf_sim_memory_next(own->memory)) != UINT64_MAX) {
     until = (next > until ? next : until) + own->span;
     own->failed |= bf_sim_memory_advance(own->memory, until, take_answer, own) != BF_OK;
@@ -329,7 +420,12 @@ static void end_span(engine *own) {
     own->is_over |= own->sm[i].is_stopped;
     own->failed |= own->sm[i].failed;
   }
-  send(own);
+  bool is_aside = put_aside(own);
+  if (own->is_ahead)
+    turn_inboxes(own);
+  else
+    send_aside(own);
+  own->failed |= own->memory_failed;
   for (unsigned i = 0; own->cluster && i < own->sms; i++)
     bf_sim_sm_notify(&own->sm[i], own->until + own->settings->gpu->remote_news_cycles);
   replace_blocks(own);
@@ -341,8 +437,9 @@ static void end_span(engine *own) {
     own->is_over = true;
   if (own->is_over)
     return;
-  uint64_t next = next_cycle(own), most = own->settings->most_cycles;
-  own->timed_out = most && own->until > most;
+  uint64_t next = own->is_ahead && is_aside ? own->until : next_cycle(own),
+           most = own->settings->most_cycles;
+  own->timed_out = most && own->until >= (most / own->long_span + 1) * own->long_span;
   if (next == UINT64_MAX || own->timed_out) {
     own->is_over = true;
     return;
@@ -356,14 +453,19 @@ static void end_span(engine *own) {
 
 /* Simulates a multiprocessor to the end of the span. */
 static void run_one(engine *own, bf_sim_sm *sm) {
+  if (own->is_ahead)
+    bf_sim_inbox_empty(&own->inbox[!own->filled][sm->index], sm);
   if (has_work(sm))
     sm->core->run(sm, own->until);
   else
     sm->now = own->until;
 }
 
-/* Simulates multiprocessors until none is left in this span: those of thread `index` first. */
+/* Simulates multiprocessors until none is left in this span: those of thread `index` first; before
+ * that memory, if it works ahead and no other thread does it. */
 static void run_some(engine *own, unsigned index) {
+  if (own->is_ahead && __atomic_exchange_n(&own->memory_taken, 1, __ATOMIC_RELAXED) == 0)
+    run_memory(own);
   for (unsigned i = 0; i < own->shares; i++) {
     share *from = &own->share[(index + i) % own->shares];
     for (unsigned sm; (sm = __atomic_fetch_add(&from->next, 1, __ATOMIC_RELAXED)) < from->end;)
@@ -660,6 +762,8 @@ static void close_engine(engine *own) {
   free(own->start);
   free(own->room);
   free(own->share);
+  bf_sim_inboxes_free(own->inbox[0], own->sms);
+  bf_sim_inboxes_free(own->inbox[1], own->sms);
   free(own->sm);
 }
 
@@ -674,9 +778,12 @@ int bf_sim_run_feed(const bf_sim_settings *settings, bf_sim_feed *feed, const bf
     unsigned workers = settings->workers ? settings->workers : bf_cores();
     if (settings->watch || own.cluster) /* blocks of a cluster reach into each other */
       workers = 1;
+    workers = workers < own.sms ? workers : own.sms;
+    own.long_span = own.span;
+    own.is_ahead = workers > 1 && work_ahead(&own);
     give_first_blocks(&own, result->blocks_per_sm);
     begin_span(&own, (first_cycle(settings->gpu, own.sms) / own.span + 1) * own.span);
-    error = run_all(&own, workers < own.sms ? workers : own.sms, diagnostic);
+    error = run_all(&own, workers, diagnostic);
   }
   if (!error)
     error = collect(&own, result, diagnostic);

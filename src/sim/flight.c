@@ -1,5 +1,6 @@
-/* Lines in flight: a hash table with chains, and a list of waiters for each line. Entries that are
- * not in use are linked from free_flight and free_waiter. */
+/* Lines in flight: a hash table with chains, and a list of waiters for each line. Most lines have
+ * one waiter, which is in the entry of the line; the others are in a list. Entries that are not in
+ * use are linked from free_flight and free_waiter. */
 #include "sim/flight.h"
 
 #include <assert.h>
@@ -9,9 +10,11 @@
 
 typedef struct bf_sim_flight {
   uint64_t line;
-  uint32_t next; /* in its bucket, or free */
-  uint32_t first, last;
-  uint8_t sectors; /* that are on their way: the union of what its waiters wait for */
+  uint32_t next;        /* in its bucket, or free */
+  uint32_t token;       /* of the waiter that came first */
+  uint32_t first, last; /* of the others */
+  uint8_t sectors;      /* that are on their way: the union of what its waiters wait for */
+  uint8_t own_sectors;  /* of the first waiter, that have not come yet; 0: it waits no more */
 } bf_sim_flight;
 
 typedef struct bf_sim_waiter {
@@ -114,31 +117,50 @@ uint8_t bf_sim_flights_find(const bf_sim_flights *flights, uint64_t line) {
   return at == NONE ? 0 : flights->flight[at].sectors;
 }
 
-void bf_sim_flights_wait(bf_sim_flights *flights, uint64_t line, uint8_t sectors, uint32_t token) {
-  uint32_t *link = find(flights, line), place = flights->free_waiter;
-  assert(sectors && place != NONE);
-  if (*link == NONE) {
-    *link = flights->free_flight;
-    assert(*link != NONE);
-    flights->free_flight = flights->flight[*link].next;
-    flights->flight[*link] =
-        (bf_sim_flight){.line = line, .next = NONE, .first = NONE, .last = NONE};
-    flights->lines++;
-  }
-  bf_sim_flight *flight = &flights->flight[*link];
+/* A new line, at the end of its chain. */
+static bf_sim_flight *add_flight(bf_sim_flights *flights, uint32_t *link, uint64_t line) {
+  assert(flights->free_flight != NONE);
+  bf_sim_flight *made = &flights->flight[ *link = flights->free_flight];
+  flights->free_flight = made->next;
+  *made = (bf_sim_flight){.line = line, .next = NONE, .first = NONE, .last = NONE};
+  flights->lines++;
+  return made;
+}
+
+/* A further waiter of a line. */
+static void add_waiter(bf_sim_flights *flights, bf_sim_flight *flight, uint8_t sectors,
+                       uint32_t token) {
+  uint32_t place = flights->free_waiter;
+  assert(place != NONE);
   flights->free_waiter = flights->waiter[place].next;
   flights->waiter[place] = (bf_sim_waiter){.next = NONE, .token = token, .sectors = sectors};
-  flights->waiters++;
   if (flight->first == NONE)
     flight->first = place;
   else
     flights->waiter[flight->last].next = place;
   flight->last = place;
-  flight->sectors |= sectors;
 }
 
-/* Takes the waiters of a line that miss nothing any more out of its list; returns the first of
- * them, linked in their order. */
+uint8_t bf_sim_flights_wait(bf_sim_flights *flights, uint64_t line, uint8_t sectors,
+                            uint32_t token) {
+  uint32_t *link = find(flights, line);
+  bool is_new = *link == NONE;
+  assert(sectors && flights->waiters < flights->most_waiters);
+  bf_sim_flight *flight = is_new ? add_flight(flights, link, line) : &flights->flight[*link];
+  if (is_new) {
+    flight->token = token;
+    flight->own_sectors = sectors;
+  } else {
+    add_waiter(flights, flight, sectors, token);
+  }
+  flights->waiters++;
+  uint8_t before = flight->sectors;
+  flight->sectors |= sectors;
+  return before;
+}
+
+/* Takes the waiters in the list of a line that miss nothing any more out of it; returns the first
+ * of them, linked in their order. */
 static uint32_t take_complete(bf_sim_flights *flights, bf_sim_flight *flight, uint8_t sectors) {
   uint32_t complete = NONE, *complete_end = &complete, *link = &flight->first;
   flight->last = NONE;
@@ -164,17 +186,25 @@ void bf_sim_flights_land(bf_sim_flights *flights, uint64_t line, uint8_t sectors
   if (at == NONE)
     return;
   bf_sim_flight *flight = &flights->flight[at];
-  uint32_t complete = take_complete(flights, flight, sectors);
+  uint32_t complete = flight->first == NONE ? NONE : take_complete(flights, flight, sectors);
+  uint32_t token = flight->token;
+  bool is_done = flight->own_sectors && !(flight->own_sectors & (uint8_t)~sectors);
+  flight->own_sectors &= (uint8_t)~sectors;
   flight->sectors &= (uint8_t)~sectors;
-  if (flight->first == NONE) {
+  if (flight->first == NONE && !flight->own_sectors) {
     *link = flight->next;
     flight->next = flights->free_flight;
     flights->free_flight = at;
     flights->lines--;
   }
-  while (complete != NONE) { /* done may begin to wait anew */
+  if (is_done) { /* done may begin to wait anew */
+    flights->waiters--;
+    done(context, token);
+  }
+  while (complete != NONE) {
     bf_sim_waiter *waiter = &flights->waiter[complete];
-    uint32_t token = waiter->token, next = waiter->next;
+    uint32_t next = waiter->next;
+    token = waiter->token;
     waiter->next = flights->free_waiter;
     flights->free_waiter = complete;
     flights->waiters--;

@@ -24,9 +24,11 @@ void bf_sim_flights_free(bf_sim_flights *flights);
 void bf_sim_flights_prefetch(const bf_sim_flights *flights, uint64_t line);
 /* The sectors of a line that are on their way. */
 uint8_t bf_sim_flights_find(const bf_sim_flights *flights, uint64_t line);
-/* token waits for sectors (not 0) of a line, which are on their way from now on. There must be room
- * for a waiter, and for a line where none of its sectors were on their way. */
-void bf_sim_flights_wait(bf_sim_flights *flights, uint64_t line, uint8_t sectors, uint32_t token);
+/* token waits for sectors (not 0) of a line, which are on their way from now on. Returns the
+ * sectors that were before. There must be room for a waiter, and for a line where there were none.
+ */
+uint8_t bf_sim_flights_wait(bf_sim_flights *flights, uint64_t line, uint8_t sectors,
+                            uint32_t token);
 /* Sectors have come: done is called once for every token that has all of its sectors now, in the
  * order in which they began to wait. */
 void bf_sim_flights_land(bf_sim_flights *flights, uint64_t line, uint8_t sectors,

@@ -97,6 +97,8 @@ void bf_sim_l1_store(bf_sim_l1 *l1, uint64_t line, uint8_t sectors);
 /* An answer has come: the sectors are there, and every token whose sectors are complete is told. */
 void bf_sim_l1_fill(bf_sim_l1 *l1, const bf_sim_request *request,
                     void (*done)(void *context, uint32_t token), void *context);
+/* Asks the host's memory for where a line would be. */
+void bf_sim_l1_prefetch(const bf_sim_l1 *l1, uint64_t line);
 /* Lines in flight. */
 unsigned bf_sim_l1_waiting(const bf_sim_l1 *l1);
 void bf_sim_l1_count(const bf_sim_l1 *l1, bf_sim_result *result);

@@ -93,15 +93,13 @@ bf_sim_l1_outcome bf_sim_l1_load(bf_sim_l1 *l1, uint64_t line, uint8_t sectors, 
     return load_uncached(l1, line, sectors, token, request);
   uint8_t present = bf_sim_cache_look(l1->cache, line, sectors);
   uint8_t missing = sectors & (uint8_t)~present;
-  uint8_t coming = missing ? bf_sim_flights_find(&l1->flights, line) : 0;
-  if (missing && !has_room(l1, !coming))
+  if (missing && !has_room(l1, true) && !has_room(l1, !bf_sim_flights_find(&l1->flights, line)))
     return BF_SIM_L1_FULL;
   l1->hits += bf_sim_sectors(present);
   l1->misses += bf_sim_sectors(missing);
   if (!missing)
     return BF_SIM_L1_HIT;
-  bf_sim_flights_wait(&l1->flights, line, missing, token);
-  missing &= (uint8_t)~coming;
+  missing &= (uint8_t)~bf_sim_flights_wait(&l1->flights, line, missing, token);
   return missing ? miss(line, missing, token, request) : BF_SIM_L1_JOINED;
 }
 
@@ -124,6 +122,13 @@ void bf_sim_l1_fill(bf_sim_l1 *l1, const bf_sim_request *request,
     l1->requests--;
     done(context, request->token);
   }
+}
+
+void bf_sim_l1_prefetch(const bf_sim_l1 *l1, uint64_t line) {
+  if (!l1->cache)
+    return;
+  bf_sim_cache_prefetch(l1->cache, line);
+  bf_sim_flights_prefetch(&l1->flights, line);
 }
 
 unsigned bf_sim_l1_waiting(const bf_sim_l1 *l1) {

@@ -8,6 +8,7 @@
 #include "sim/calendar.h"
 #include "sim/dram.h"
 #include "sim/flight.h"
+#include "sim/large.h"
 #include "sim/spread.h"
 
 #include <assert.h>
@@ -53,6 +54,7 @@ struct bf_sim_memory {
   bf_sim_flights flights;
   bf_sim_dram *dram;
   unsigned slices, channels, sms;
+  bf_sim_parts over_slices;
   unsigned atomic_lines; /* 0: slices do atomics */
   bool reads_pairs;      /* of sectors, from DRAM */
   uint64_t request_cycles, return_cycles;
@@ -77,7 +79,7 @@ static uint64_t later_of(uint64_t a, uint64_t b) { return a > b ? a : b; }
 static int reserve(bf_sim_memory *memory, uint32_t nodes) {
   enum { HOST_LINE_BYTES = 64 };
   _Static_assert(sizeof(bf_sim_node) == HOST_LINE_BYTES, "a node is a line of the host's cache");
-  bf_sim_node *made = aligned_alloc(HOST_LINE_BYTES, nodes * sizeof *made);
+  bf_sim_node *made = bf_sim_large_alloc(nodes * sizeof *made);
   if (!made)
     return BF_NO_MEMORY;
   if (memory->nodes)
@@ -165,6 +167,7 @@ int bf_sim_memory_create(const bf_sim_gpu *gpu, bf_sim_memory **memory, bf_diagn
   if (!made)
     return bf_no_memory(diagnostic);
   made->slices = (unsigned)gpu->l2_slices;
+  made->over_slices = bf_sim_parts_of(made->slices);
   made->atomic_lines = gpu->l2_atomics == BF_SIM_ATOMICS_WORDS ? (unsigned)gpu->l2_atomic_lines : 0;
   made->channels = (unsigned)gpu->dram_channels;
   made->sms = (unsigned)gpu->sms;
@@ -217,18 +220,17 @@ static bool has_data(const bf_sim_request *request) {
  * one; those of copies as fast as the engine asks for them, if that is faster than it is for the
  * first-level cache. */
 static void send_answer(bf_sim_memory *memory, uint32_t index) {
-  bf_sim_request request = memory->node[index].request;
+  const bf_sim_request *request = &memory->node[index].request;
   uint64_t leaves = memory->event.now;
-  if (has_data(&request)) {
-    uint64_t *port = &memory->port_free[request.sm];
+  if (has_data(request)) {
+    uint64_t *port = &memory->port_free[request->sm];
     *port = later_of(*port, memory->event.now * CYCLE) +
-            bf_sim_sectors(request.sectors) *
-                (request.is_copy ? memory->copy_ticks : memory->return_ticks);
+            bf_sim_sectors(request->sectors) *
+                (request->is_copy ? memory->copy_ticks : memory->return_ticks);
     leaves = bf_sim_cycle_after(*port);
   }
-  uint64_t cycle = leaves + memory->return_cycles + request.later;
+  memory->answer(memory->context, request, leaves + memory->return_cycles + request->later);
   release(memory, index);
-  memory->answer(memory->context, &request, cycle);
 }
 
 /* A request has its data: it leaves as soon as its slice is done with it. */
@@ -314,6 +316,12 @@ static void take_data(bf_sim_memory *memory, uint32_t index) {
 
 /* ---- Slices ---- */
 
+/* The slice of a line, or of something else that is dealt out to slices. */
+static uint64_t slice_of(const bf_sim_memory *memory, uint64_t index) {
+  uint64_t round;
+  return bf_sim_parts_spread(&memory->over_slices, index, &round);
+}
+
 /* The tick at which additions of floats to a word are done, one behind the other. */
 static uint64_t add_floats(bf_sim_memory *memory, const bf_sim_request *request) {
   uint64_t round, now = memory->event.now * CYCLE;
@@ -326,12 +334,11 @@ static uint64_t add_floats(bf_sim_memory *memory, const bf_sim_request *request)
 
 /* The cycle at which the slice of a request is done with it. */
 static uint64_t pass_slice(bf_sim_memory *memory, const bf_sim_request *request) {
-  uint64_t round, work;
-  uint64_t *slice = &memory->slice_free[bf_sim_spread(request->line, memory->slices, &round)];
+  uint64_t work;
+  uint64_t *slice = &memory->slice_free[slice_of(memory, request->line)];
   bool is_atomic = request->kind == BF_SIM_ATOMIC || request->kind == BF_SIM_REDUCE;
   if (is_atomic && memory->atomic_lines)
-    slice = &memory->atomic_free[bf_sim_spread(request->line / memory->atomic_lines, memory->slices,
-                                               &round)];
+    slice = &memory->atomic_free[slice_of(memory, request->line / memory->atomic_lines)];
   if (is_atomic)
     work = later_of(request->operations, 1) * memory->atomic_ticks;
   else if (request->kind == BF_SIM_WAIT) /* only looks */
@@ -344,29 +351,31 @@ static uint64_t pass_slice(bf_sim_memory *memory, const bf_sim_request *request)
   return bf_sim_cycle_after(*slice);
 }
 
-/* The sectors of a request that the cache does not have. */
-static uint8_t find_missing(bf_sim_memory *memory, const bf_sim_request *request) {
-  uint8_t present =
-      memory->cache ? bf_sim_cache_look(memory->cache, request->line, request->sectors) : 0;
-  uint8_t missing = request->sectors & (uint8_t)~present;
-  memory->hits += memory->cache ? bf_sim_sectors(present) : 0;
+/* The sectors of a request that the cache does not have; *present: those of its line that it has.
+ */
+static uint8_t find_missing(bf_sim_memory *memory, const bf_sim_request *request,
+                            uint8_t *present) {
+  enum { ALL_SECTORS = 15 };
+  *present = memory->cache ? bf_sim_cache_look(memory->cache, request->line, ALL_SECTORS) : 0;
+  uint8_t missing = request->sectors & (uint8_t) ~*present;
+  memory->hits += bf_sim_sectors(request->sectors & *present);
   memory->misses += memory->cache ? bf_sim_sectors(missing) : 0;
   return missing;
 }
 
-/* What is read from DRAM where sectors are missing. */
-static uint8_t with_pairs(const bf_sim_memory *memory, uint64_t line, uint8_t missing) {
-  if (!memory->reads_pairs || !memory->cache || !missing)
+/* What is read from DRAM where sectors are missing, of a line of which others are present. */
+static uint8_t with_pairs(const bf_sim_memory *memory, uint8_t missing, uint8_t present) {
+  if (!memory->reads_pairs || !memory->cache)
     return missing;
   uint8_t pairs = (uint8_t)((missing & 3 ? 3 : 0) | (missing & 12 ? 12 : 0));
-  return pairs & (uint8_t)~bf_sim_cache_look(memory->cache, line, pairs);
+  return pairs & (uint8_t)~present;
 }
 
 /* A request that is answered. What is missing and not on its way yet is fetched. */
 static void serve_load(bf_sim_memory *memory, uint32_t index) {
   bf_sim_node *node = &memory->node[index];
-  uint8_t missing = find_missing(memory, &node->request);
-  missing = with_pairs(memory, node->request.line, missing);
+  uint8_t present, missing = find_missing(memory, &node->request, &present);
+  missing = with_pairs(memory, missing, present);
   node->fetched = missing;
   if (!missing) {
     if (node->request.kind == BF_SIM_ATOMIC)
@@ -375,8 +384,8 @@ static void serve_load(bf_sim_memory *memory, uint32_t index) {
     return;
   }
   if (memory->cache) {
-    node->fetched &= (uint8_t)~bf_sim_flights_find(&memory->flights, node->request.line);
-    bf_sim_flights_wait(&memory->flights, node->request.line, missing, index);
+    node->fetched &=
+        (uint8_t)~bf_sim_flights_wait(&memory->flights, node->request.line, missing, index);
   }
   if (node->fetched)
     post(memory, index, FETCH, node->served);
@@ -384,7 +393,7 @@ static void serve_load(bf_sim_memory *memory, uint32_t index) {
 
 /* A reduction. What is missing is fetched, but nobody waits for that. */
 static void serve_reduction(bf_sim_memory *memory, const bf_sim_request *request) {
-  uint8_t missing = find_missing(memory, request);
+  uint8_t present, missing = find_missing(memory, request, &present);
   if (memory->cache && missing)
     missing &= (uint8_t)~bf_sim_flights_find(&memory->flights, request->line);
   if (missing)
@@ -396,8 +405,7 @@ static void serve_reduction(bf_sim_memory *memory, const bf_sim_request *request
  * goes round the queue of its slice, which has as many entries as GPGPU-Sim gives it. */
 static void serve_wait(bf_sim_memory *memory, uint32_t index) {
   bf_sim_node *node = &memory->node[index];
-  uint64_t round;
-  unsigned *waiting = &memory->waiting[bf_sim_spread(node->request.line, memory->slices, &round)];
+  unsigned *waiting = &memory->waiting[slice_of(memory, node->request.line)];
   uint8_t sectors = node->request.sectors;
   bool is_new = node->stage != AGAIN;
   bool hits =

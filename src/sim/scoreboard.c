@@ -782,7 +782,7 @@ static uint64_t next_cycle(const bf_sim_sm *sm, bool has_issued) {
     if (at < next)
       next = at;
   }
-  return next < sm->next_answer ? next : sm->next_answer;
+  return next;
 }
 
 /* Counts the turns of the cycles that are skipped. */
@@ -796,6 +796,30 @@ static void count_skipped(bf_sim_sm *sm, uint64_t from, uint64_t to) {
   }
 }
 
+/* Goes on to a cycle before which no warp can issue. */
+static void skip_to(bf_sim_sm *sm, uint64_t from, uint64_t to) {
+  if (to > from)
+    count_skipped(sm, from, to);
+  sm->count.resident_warp_cycles += (to - sm->now) * sm->warps_alive;
+  sm->now = to;
+}
+
+/* Takes answers that come before cycle `next`, before which no warp can issue by itself, up to the
+ * first one that may let one. Most lines of a load come before its last one, and change nothing. */
+static void take_answers_before(bf_sim_sm *sm, uint64_t next) {
+  uint64_t counted = sm->now + 1; /* turns before it were */
+  /* Its order of warps, and so the reason of a turn without issue, changes by itself. */
+  bool looks_again = sm->gpu->scheduler == BF_SIM_CONFLICT_AWARE;
+  while (sm->next_answer < next) {
+    uint64_t at = sm->next_answer > counted ? sm->next_answer : counted;
+    skip_to(sm, counted, at);
+    counted = at;
+    if (bf_sim_take_answers(sm) || sm->failed || looks_again)
+      return;
+  }
+  skip_to(sm, counted, next);
+}
+
 static void run(bf_sim_sm *sm, uint64_t until) {
   while (sm->now < until) {
     bool issued = false;
@@ -804,12 +828,7 @@ static void run(bf_sim_sm *sm, uint64_t until) {
     uint64_t next = next_cycle(sm, issued);
     if (next <= sm->now)
       next = sm->now + 1;
-    if (next > until)
-      next = until;
-    if (next > sm->now + 1)
-      count_skipped(sm, sm->now + 1, next);
-    sm->count.resident_warp_cycles += (next - sm->now) * sm->warps_alive;
-    sm->now = next;
+    take_answers_before(sm, next < until ? next : until);
   }
 }
 

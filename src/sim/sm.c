@@ -129,19 +129,36 @@ uint64_t bf_sim_moved_address(bf_sim_sm *sm, uint64_t address) {
   return address + range->moved;
 }
 
+/* Lines that were touched, found by a hash: 1 + their number, or 0. There are at most half as many.
+ */
+typedef struct line_table {
+  uint8_t place[4 * BF_EMU_LANES];
+} line_table;
+
+/* Where a line is in the table, or would be. */
+static uint8_t *find_line(const bf_sim_touched *touched, line_table *table, uint64_t line) {
+  enum { PLACES = sizeof table->place };
+  _Static_assert((PLACES & (PLACES - 1)) == 0, "a power of two");
+  unsigned at = (unsigned)(line * UINT64_C(0x9e3779b97f4a7c15) >> 32) & (PLACES - 1);
+  while (table->place[at] && touched->line[table->place[at] - 1].line != line)
+    at = (at + 1) & (PLACES - 1);
+  return &table->place[at];
+}
+
 /* Adds sectors of a line that so many lanes touch. */
-static void add_line(bf_sim_touched *touched, uint64_t line, uint8_t sectors, uint16_t lanes) {
-  for (unsigned i = touched->lines; i-- > 0;)
-    if (touched->line[i].line == line) {
-      touched->line[i].sectors |= sectors;
-      touched->line[i].operations = (uint16_t)(touched->line[i].operations + lanes);
-      return;
-    }
-  if (touched->lines < 2 * BF_EMU_LANES) {
+static void add_line(bf_sim_touched *touched, line_table *table, uint64_t line, uint8_t sectors,
+                     uint16_t lanes) {
+  uint8_t *place = find_line(touched, table, line);
+  if (*place) {
+    unsigned i = *place - 1u;
+    touched->line[i].sectors |= sectors;
+    touched->line[i].operations = (uint16_t)(touched->line[i].operations + lanes);
+  } else if (touched->lines < 2 * BF_EMU_LANES) {
     touched->line[touched->lines].line = line;
     touched->line[touched->lines].sectors = sectors;
     touched->line[touched->lines].same = 0;
     touched->line[touched->lines++].operations = lanes;
+    *place = (uint8_t)touched->lines;
   }
 }
 
@@ -157,14 +174,15 @@ static bool is_row(const bf_emu_event *event) {
 }
 
 /* Adds the lines of such an access from its first byte on, each in one go. */
-static void touch_row(bf_sim_touched *touched, uint64_t first, unsigned width_bytes) {
+static void touch_row(bf_sim_touched *touched, line_table *table, uint64_t first,
+                      unsigned width_bytes) {
   uint64_t end = first + (uint64_t)BF_EMU_LANES * width_bytes;
   for (uint64_t next; first < end; first = next) {
     next = (first / BF_SIM_LINE_BYTES + 1) * BF_SIM_LINE_BYTES;
     next = next < end ? next : end;
     unsigned from = (unsigned)(first % BF_SIM_LINE_BYTES) / BF_SIM_SECTOR_BYTES;
     unsigned to = (unsigned)((next - 1) % BF_SIM_LINE_BYTES) / BF_SIM_SECTOR_BYTES;
-    add_line(touched, first / BF_SIM_LINE_BYTES, (uint8_t)((2u << to) - (1u << from)),
+    add_line(touched, table, first / BF_SIM_LINE_BYTES, (uint8_t)((2u << to) - (1u << from)),
              (uint16_t)((next - first) / width_bytes));
   }
 }
@@ -209,10 +227,13 @@ static void touch_lines(bf_sim_sm *sm, const bf_emu_event *event) {
   uint64_t behind = (BF_EMU_LANES - 1) * event->width_bytes;
   touched->is_store |= event->op == BF_OP_ST;
   touched->is_atomic |= event->op != BF_OP_ST && event->op != BF_OP_LD;
+  line_table table = {{0}};
+  for (unsigned i = 0; i < touched->lines; i++) /* of other accesses of the instruction */
+    *find_line(touched, &table, touched->line[i].line) = (uint8_t)(i + 1);
   if (is_row(event)) {
     uint64_t first = event->global_address[0], moved = bf_sim_moved_address(sm, first);
     if (bf_sim_moved_address(sm, first + behind) == moved + behind) {
-      touch_row(touched, moved, event->width_bytes);
+      touch_row(touched, &table, moved, event->width_bytes);
       return;
     }
   }
@@ -223,7 +244,7 @@ static void touch_lines(bf_sim_sm *sm, const bf_emu_event *event) {
         (unsigned)((address + event->width_bytes - 1) % BF_SIM_LINE_BYTES) / BF_SIM_SECTOR_BYTES;
     uint8_t sectors =
         last >= first ? (uint8_t)((2u << last) - (1u << first)) : (uint8_t)(1u << first);
-    add_line(touched, address / BF_SIM_LINE_BYTES, sectors, 1);
+    add_line(touched, &table, address / BF_SIM_LINE_BYTES, sectors, 1);
   }
 }
 
@@ -387,19 +408,46 @@ void bf_sim_execute(bf_sim_sm *sm, bf_sim_warp *warp) {
 
 /* ---- Global memory ---- */
 
-bool bf_sim_post(bf_sim_sm *sm, const bf_sim_request *request) {
+/* Where the next request goes, so that it need not be copied; NULL: out of memory. */
+static bf_sim_request *next_request(bf_sim_sm *sm) {
   if (sm->outbox_count == sm->outbox_capacity) {
     size_t capacity = sm->outbox_capacity ? 2 * sm->outbox_capacity : 256;
     bf_sim_request *grown = realloc(sm->outbox, capacity * sizeof *grown);
     if (!grown) {
       sm->failed = true;
-      return false;
+      return NULL;
     }
     sm->outbox = grown;
     sm->outbox_capacity = capacity;
   }
-  sm->outbox[sm->outbox_count++] = *request;
+  return &sm->outbox[sm->outbox_count];
+}
+
+bool bf_sim_post(bf_sim_sm *sm, const bf_sim_request *request) {
+  bf_sim_request *next = next_request(sm);
+  if (!next)
+    return false;
+  *next = *request;
+  sm->outbox_count++;
   return true;
+}
+
+/* Asks the first-level cache for sectors of a line at a cycle; a request that it makes is posted.
+ */
+static bf_sim_l1_outcome ask_l1(bf_sim_sm *sm, uint64_t line, uint8_t sectors, uint32_t token,
+                                uint64_t cycle) {
+  bf_sim_request *request = next_request(sm);
+  if (!request)
+    return BF_SIM_L1_JOINED; /* it has failed */
+  bf_sim_l1_outcome outcome = bf_sim_l1_load(sm->l1, line, sectors, token, request);
+  if (outcome == BF_SIM_L1_MISS) {
+    request->cycle = cycle;
+    request->sm = sm->index;
+    request->operations = request->later = request->same = 0;
+    request->is_copy = false;
+    sm->outbox_count++;
+  }
+  return outcome;
 }
 
 bool bf_sim_has_room(const bf_sim_sm *sm) { return sm->free_loads > 0 && sm->held_count == 0; }
@@ -408,12 +456,9 @@ bool bf_sim_has_room(const bf_sim_sm *sm) { return sm->free_loads > 0 && sm->hel
  * no room is held back, and with it all that follow. */
 static bool send_load(bf_sim_sm *sm, uint64_t line, uint8_t sectors, uint32_t token,
                       uint64_t cycle) {
-  bf_sim_request request = {.cycle = cycle, .sm = sm->index, .kind = BF_SIM_LOAD};
   bf_sim_l1_outcome outcome = BF_SIM_L1_FULL;
   if (sm->held_count == 0)
-    outcome = bf_sim_l1_load(sm->l1, line, sectors, token, &request);
-  if (outcome == BF_SIM_L1_MISS)
-    bf_sim_post(sm, &request);
+    outcome = ask_l1(sm, line, sectors, token, cycle);
   if (outcome == BF_SIM_L1_FULL)
     sm->held[sm->held_count++] =
         (bf_sim_request){.line = line, .sectors = sectors, .token = token, .cycle = cycle};
@@ -429,6 +474,27 @@ static bf_sim_request_kind kind_of(const bf_sim_touched *touched, const bf_sim_o
   return op->is_past_l1 ? BF_SIM_PAST : BF_SIM_LOAD;
 }
 
+/* Posts line i of what was touched, which goes past the first-level cache; false: out of memory. */
+static bool post_line(bf_sim_sm *sm, unsigned i, bf_sim_request_kind kind, uint32_t token,
+                      uint64_t cycle) {
+  const bf_sim_touched *touched = &sm->touched;
+  double later = sm->gpu->l2_atomic_answer_cycles * (touched->words ? touched->words - 1 : 0);
+  bf_sim_request *request = next_request(sm);
+  if (!request)
+    return false;
+  *request = (bf_sim_request){.cycle = cycle,
+                              .line = touched->line[i].line,
+                              .sm = sm->index,
+                              .token = token,
+                              .sectors = touched->line[i].sectors,
+                              .kind = (uint8_t)kind,
+                              .operations = touched->line[i].operations,
+                              .later = kind == BF_SIM_ATOMIC ? (uint16_t)later : 0,
+                              .same = touched->line[i].same};
+  sm->outbox_count++;
+  return true;
+}
+
 bf_sim_load *bf_sim_send(bf_sim_sm *sm, bf_sim_warp *warp, const bf_sim_op *op, uint64_t first) {
   bf_sim_touched *touched = &sm->touched;
   bf_sim_request_kind kind = kind_of(touched, op);
@@ -440,24 +506,18 @@ bf_sim_load *bf_sim_send(bf_sim_sm *sm, bf_sim_warp *warp, const bf_sim_op *op, 
                         .issued = sm->now,
                         .is_write = kind == BF_SIM_STORE || kind == BF_SIM_REDUCE};
   double cycle = (double)first;
-  double later = sm->gpu->l2_atomic_answer_cycles * (touched->words ? touched->words - 1 : 0);
+  for (unsigned i = 0; i < touched->lines && kind == BF_SIM_LOAD; i++)
+    bf_sim_l1_prefetch(sm->l1, touched->line[i].line);
   for (unsigned i = 0; i < touched->lines; i++, cycle += sm->gpu->global_line_cycles) {
-    bf_sim_request request = {.cycle = (uint64_t)cycle,
-                              .line = touched->line[i].line,
-                              .sm = sm->index,
-                              .token = token,
-                              .sectors = touched->line[i].sectors,
-                              .kind = (uint8_t)kind,
-                              .operations = touched->line[i].operations,
-                              .later = kind == BF_SIM_ATOMIC ? (uint16_t)later : 0,
-                              .same = touched->line[i].same};
-    sm->count.global_sectors += bf_sim_sectors(request.sectors);
+    uint64_t line = touched->line[i].line;
+    uint8_t sectors = touched->line[i].sectors;
+    sm->count.global_sectors += bf_sim_sectors(sectors);
     if (kind == BF_SIM_STORE)
-      bf_sim_l1_store(sm->l1, request.line, request.sectors);
+      bf_sim_l1_store(sm->l1, line, sectors);
     if (kind == BF_SIM_LOAD)
-      load->lines += send_load(sm, request.line, request.sectors, token, request.cycle);
+      load->lines += send_load(sm, line, sectors, token, (uint64_t)cycle);
     else
-      load->lines += bf_sim_post(sm, &request);
+      load->lines += post_line(sm, i, kind, token, (uint64_t)cycle);
   }
   sm->count.global_instructions++;
   if (load->lines == 0) { /* all in the cache */
@@ -496,81 +556,23 @@ static void line_done(void *context, uint32_t token) {
 
 /* Sends lines that were held back, as far as there is room now. */
 static void send_held(bf_sim_sm *sm) {
-  unsigned sent = 0;
-  for (; sent < sm->held_count; sent++) {
-    bf_sim_request held = sm->held[sent];
-    bf_sim_request request = {
-        .cycle = held.cycle > sm->now ? held.cycle : sm->now, .sm = sm->index, .kind = BF_SIM_LOAD};
-    bf_sim_l1_outcome outcome =
-        bf_sim_l1_load(sm->l1, held.line, held.sectors, held.token, &request);
+  for (; sm->held_count; sm->held_first++, sm->held_count--) {
+    const bf_sim_request *held = &sm->held[sm->held_first];
+    uint64_t cycle = held->cycle > sm->now ? held->cycle : sm->now;
+    bf_sim_l1_outcome outcome = ask_l1(sm, held->line, held->sectors, held->token, cycle);
     if (outcome == BF_SIM_L1_FULL)
       break;
-    if (outcome == BF_SIM_L1_MISS)
-      bf_sim_post(sm, &request);
     if (outcome == BF_SIM_L1_HIT)
-      line_done(sm, held.token);
+      line_done(sm, held->token);
   }
-  sm->held_count -= sent;
-  memmove(sm->held, sm->held + sent, sm->held_count * sizeof *sm->held);
+  if (!sm->held_count)
+    sm->held_first = 0;
 }
 
 bool bf_sim_sm_answer(bf_sim_sm *sm, const bf_sim_request *request, uint64_t cycle) {
-  size_t at = sm->answer_count + sm->answers_behind;
-  if (at == sm->answer_capacity) {
-    size_t capacity = sm->answer_capacity ? 2 * sm->answer_capacity : 256;
-    bf_sim_answer *grown = realloc(sm->answer, capacity * sizeof *grown);
-    if (!grown)
-      return false;
-    sm->answer = grown;
-    sm->answer_capacity = capacity;
-  }
-  sm->answer[at] = (bf_sim_answer){.cycle = cycle,
-                                   .line = request->line,
-                                   .number = sm->answers++,
-                                   .token = request->token,
-                                   .sectors = request->sectors,
-                                   .kind = request->kind};
-  sm->answers_behind++;
   if (cycle < sm->next_answer)
     sm->next_answer = cycle;
-  return true;
-}
-
-/* Whether answer a comes before b. */
-static bool comes_before(const bf_sim_answer *a, const bf_sim_answer *b) {
-  if (a->cycle != b->cycle)
-    return a->cycle < b->cycle;
-  return (int32_t)(a->number - b->number) < 0;
-}
-
-/* Puts the answers that stand behind the heap into it. */
-static void heap_answers(bf_sim_sm *sm) {
-  for (; sm->answers_behind; sm->answers_behind--) {
-    size_t at = sm->answer_count++;
-    bf_sim_answer own = sm->answer[at];
-    for (; at > 0 && comes_before(&own, &sm->answer[(at - 1) / 2]); at = (at - 1) / 2)
-      sm->answer[at] = sm->answer[(at - 1) / 2];
-    sm->answer[at] = own;
-  }
-}
-
-/* Takes the first answer out of the heap. */
-static bf_sim_answer pop_answer(bf_sim_sm *sm) {
-  bf_sim_answer first = sm->answer[0], last = sm->answer[--sm->answer_count];
-  size_t at = 0;
-  for (;;) {
-    size_t child = 2 * at + 1;
-    if (child >= sm->answer_count)
-      break;
-    if (child + 1 < sm->answer_count && comes_before(&sm->answer[child + 1], &sm->answer[child]))
-      child++;
-    if (!comes_before(&sm->answer[child], &last))
-      break;
-    sm->answer[at] = sm->answer[child];
-    at = child;
-  }
-  sm->answer[at] = last;
-  return first;
+  return bf_sim_answers_add(&sm->answers, request, cycle);
 }
 
 /* ---- Blocks ---- */
@@ -617,35 +619,58 @@ static void begin_block(bf_sim_sm *sm, uint64_t index) {
   }
 }
 
-void bf_sim_take_answers(bf_sim_sm *sm) {
-  heap_answers(sm);
-  while (sm->answer_count && sm->answer[0].cycle <= sm->now) {
-    bf_sim_answer answer = pop_answer(sm);
-    bf_sim_request request = {
-        .line = answer.line, .token = answer.token, .sectors = answer.sectors, .kind = answer.kind};
-    if (answer.kind == BF_SIM_LANDED)
-      bf_sim_copy_landed(sm, answer.token);
-    else if (answer.kind == BF_SIM_NEWS)
-      bf_sim_block_news(sm, &sm->block[answer.token]);
-    else if (answer.token & BF_SIM_COPY_TOKEN)
-      bf_sim_copy_answered(sm, answer.token);
-    else if (answer.kind == BF_SIM_LOAD)
-      bf_sim_l1_fill(sm->l1, &request, line_done, sm);
-    else
-      line_done(sm, answer.token);
-    if (sm->held_count)
-      send_held(sm);
-    heap_answers(sm); /* news that a copy has sent to itself */
+/* Asks the host's memory for what an answer that comes later will need. */
+static void prefetch_answer(const bf_sim_sm *sm) {
+  const bf_sim_answer *ahead = bf_sim_answers_ahead(&sm->answers);
+  if (!ahead || ahead->token >= sm->loads)
+    return;
+  __builtin_prefetch(&sm->load[ahead->token]);
+  if (ahead->kind == BF_SIM_LOAD)
+    bf_sim_l1_prefetch(sm->l1, ahead->line);
+}
+
+/* Takes one answer. Whether it changes anything for the pipeline. */
+static bool take_answer(bf_sim_sm *sm, const bf_sim_answer *answer) {
+  unsigned free_loads = sm->free_loads, held = sm->held_count;
+  bf_sim_request request = {.line = answer->line,
+                            .token = answer->token,
+                            .sectors = answer->sectors,
+                            .kind = answer->kind};
+  bool is_news = answer->kind == BF_SIM_LANDED || answer->kind == BF_SIM_NEWS;
+  if (answer->kind == BF_SIM_LANDED)
+    bf_sim_copy_landed(sm, answer->token);
+  else if (answer->kind == BF_SIM_NEWS)
+    bf_sim_block_news(sm, &sm->block[answer->token]);
+  else if (answer->token & BF_SIM_COPY_TOKEN)
+    bf_sim_copy_answered(sm, answer->token);
+  else if (answer->kind == BF_SIM_LOAD)
+    bf_sim_l1_fill(sm->l1, &request, line_done, sm);
+  else
+    line_done(sm, answer->token);
+  if (sm->held_count)
+    send_held(sm);
+  return is_news || sm->free_loads != free_loads || (held && !sm->held_count);
+}
+
+bool bf_sim_take_answers(bf_sim_sm *sm) {
+  bool is_changed = false;
+  uint64_t next;
+  while ((next = bf_sim_answers_next(&sm->answers)) <= sm->now) {
+    prefetch_answer(sm);
+    bf_sim_answer answer = bf_sim_answers_take(&sm->answers);
+    is_changed |= take_answer(sm, &answer);
   }
   while (sm->begins && sm->begin[0].cycle <= sm->now && !sm->failed) {
     uint64_t index = sm->begin[0].index;
     memmove(sm->begin, sm->begin + 1, --sm->begins * sizeof *sm->begin);
     begin_block(sm, index);
+    is_changed = true;
+    next = bf_sim_answers_next(&sm->answers);
   }
-  heap_answers(sm);
-  sm->next_answer = sm->answer_count ? sm->answer[0].cycle : UINT64_MAX;
-  if (sm->begins && sm->begin[0].cycle < sm->next_answer)
-    sm->next_answer = sm->begin[0].cycle;
+  if (sm->begins && sm->begin[0].cycle < next)
+    next = sm->begin[0].cycle;
+  sm->next_answer = next;
+  return is_changed;
 }
 
 /* ---- Making and freeing ---- */
@@ -732,7 +757,8 @@ void bf_sim_sm_free(bf_sim_sm *sm) {
   free(sm->locked);
   bf_sim_copies_free(sm);
   free(sm->outbox);
-  free(sm->answer);
+  free(sm->sent);
+  bf_sim_answers_free(&sm->answers);
   free(sm->count.site);
 }
 

@@ -4,8 +4,8 @@
 #ifndef BF_SIM_SM_H
 #define BF_SIM_SM_H
 
+#include "sim/answers.h"
 #include "sim/feed.h"
-#include "sim/hierarchy.h"
 
 /* ---- Warps and blocks on a multiprocessor ---- */
 
@@ -103,14 +103,6 @@ typedef struct bf_sim_copies {
 /* Tokens of lines of copies have this bit. */
 #define BF_SIM_COPY_TOKEN (UINT32_C(1) << 31)
 
-/* An answer of global memory on its way; of those of a cycle the one with the least number comes
- * first. */
-typedef struct bf_sim_answer {
-  uint64_t cycle, line;
-  uint32_t number, token;
-  uint8_t sectors, kind; /* as in bf_sim_request */
-} bf_sim_answer;
-
 /* ---- Pipelines ---- */
 
 typedef struct bf_sim_core {
@@ -180,12 +172,12 @@ typedef struct bf_sim_sm {
   unsigned loads, free_loads;            /* size of the table; entries not in use */
   uint32_t *free_load;                   /* stack of them */
   bf_sim_request held[2 * BF_EMU_LANES]; /* lines of the last load that found no room */
-  unsigned held_count;
+  unsigned held_first, held_count;
   bf_sim_request *outbox; /* to hierarchy, in the order of cycles */
   size_t outbox_count, outbox_capacity;
-  bf_sim_answer *answer; /* heap; those that came since the last look stand behind it */
-  size_t answer_count, answer_capacity, answers_behind;
-  uint32_t answers; /* so far, modulo 2^32 */
+  bf_sim_request *sent; /* those of the span before, where memory takes them while this one runs */
+  size_t sent_count, sent_capacity;
+  bf_sim_answers answers;
   /* Order between multiprocessors. */
   bool may_order; /* the next ordered instruction may happen */
   bool is_alone;  /* no other multiprocessor has work: order needs no care */
@@ -226,8 +218,9 @@ bf_sim_load *bf_sim_send(bf_sim_sm *sm, bf_sim_warp *warp, const bf_sim_op *op, 
 /* Room for an instruction that may load from global memory: checked before it is executed. */
 bool bf_sim_has_room(const bf_sim_sm *sm);
 /* Takes all answers that are due at sm->now or before, and calls core->loaded for complete loads;
- * begins the blocks that are due, and calls core->admit for their warps. */
-void bf_sim_take_answers(bf_sim_sm *sm);
+ * begins the blocks that are due, and calls core->admit for their warps. False: that changes
+ * nothing for the pipeline; lines of loads have come of which others are still on their way. */
+bool bf_sim_take_answers(bf_sim_sm *sm);
 /* Tells the watch, if there is one. */
 void bf_sim_tell(bf_sim_sm *sm, const bf_sim_warp *warp, unsigned scheduler, uint32_t instruction,
                  uint64_t issued, uint64_t done, unsigned wavefronts);

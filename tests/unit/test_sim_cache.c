@@ -44,6 +44,26 @@ static void parts_are_used_evenly(void **state) {
   }
 }
 
+/* Dividing by multiplying gives what a division gives. */
+static void parts_need_no_division(void **state) {
+  (void)state;
+  uint64_t random = 1;
+  for (unsigned turn = 0; turn < 200000; turn++) {
+    random = random * UINT64_C(6364136223846793005) + 1442695040888963407u;
+    uint64_t count = turn < 1000 ? turn + 1 : (random >> 32 >> turn % 32) + (turn % 32 > 0);
+    count = count ? count : 1;
+    uint64_t index = random * 0x9e3779b97f4a7c15u >> (1 + turn % 60), round, other;
+    bf_sim_parts parts = bf_sim_parts_of(count);
+    for (unsigned i = 0; i < 3; i++) { /* also beside a multiple */
+      uint64_t own = i == 0 ? index : index / count * count + (i == 1 ? 0 : count - 1);
+      if (own >> 63)
+        continue;
+      assert_int_equal(bf_sim_parts_spread(&parts, own, &round), bf_sim_spread(own, count, &other));
+      assert_int_equal(round, other);
+    }
+  }
+}
+
 /* ---- Caches against lists ---- */
 
 /* A line as the list has it, with the time of its last use. */
@@ -370,6 +390,7 @@ static void flights_grow(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(parts_are_used_evenly),
+      cmocka_unit_test(parts_need_no_division),
       cmocka_unit_test(caches_do_as_lists_do),
       cmocka_unit_test(impossible_caches_are_refused),
       cmocka_unit_test(fills_wake_the_tokens_that_are_complete),

@@ -1,0 +1,47 @@
+/* Inside room sim: answers of global memory on their way to a multiprocessor. They come out by
+ * cycle, those of a cycle in the order in which they were added.
+ *
+ * Memory adds most of them in the order of cycles, because the data of a multiprocessor pass one
+ * port; news of stores, which do not, are in order among themselves. So an answer goes to the end
+ * of the first of two queues that is in order with it, and only what fits neither into a heap:
+ * adding and taking cost the same however many are on their way. Whoever adds leaves the heap
+ * unsorted; the multiprocessor sorts it on its own thread. */
+#ifndef BF_SIM_ANSWERS_H
+#define BF_SIM_ANSWERS_H
+
+#include "sim/hierarchy.h"
+
+/* Of those of a cycle the one with the least number comes first. */
+typedef struct bf_sim_answer {
+  uint64_t cycle, line;
+  uint32_t number, token;
+  uint8_t sectors, kind; /* as in bf_sim_request */
+} bf_sim_answer;
+
+enum { BF_SIM_ANSWER_QUEUES = 2 };
+
+/* Zeroed: empty. */
+typedef struct bf_sim_answers {
+  struct bf_sim_answer_queue {
+    bf_sim_answer *at;           /* a ring of room, which is a power of two */
+    uint32_t first, count, room; /* first: modulo 2^32 */
+    uint64_t last;               /* cycle of the last one that was added */
+  } queue[BF_SIM_ANSWER_QUEUES];
+  bf_sim_answer *heap;
+  uint32_t heaped, behind, heap_room; /* behind: those that stand behind the heap */
+  uint32_t number;                    /* added so far, modulo 2^32 */
+} bf_sim_answers;
+
+/* Adds the answer of a request, which comes at a cycle. False: out of memory. */
+bool bf_sim_answers_add(bf_sim_answers *answers, const bf_sim_request *request, uint64_t cycle);
+/* The cycle of the first answer; UINT64_MAX: there is none. */
+uint64_t bf_sim_answers_next(bf_sim_answers *answers);
+/* Takes the first answer; there is one. */
+bf_sim_answer bf_sim_answers_take(bf_sim_answers *answers);
+/* One that will be taken a few answers later, so that what it needs can be asked for; NULL: none.
+ */
+const bf_sim_answer *bf_sim_answers_ahead(const bf_sim_answers *answers);
+bool bf_sim_answers_are_empty(const bf_sim_answers *answers);
+void bf_sim_answers_free(bf_sim_answers *answers);
+
+#endif
