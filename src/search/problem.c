@@ -256,6 +256,29 @@ static int compare_shapes(const void *a, const void *b) {
   return x->ideal < y->ideal ? -1 : x->ideal > y->ideal;
 }
 
+/* Whether a shape holds, with every word, those that differ in the lowest `bits` bits alone. */
+static bool has_blocks(const bf_shape *shape, unsigned bits) {
+  uint32_t size = 1u << bits;
+  if (shape->words % size)
+    return false;
+  for (uint32_t i = 0; i < shape->words; i++)
+    if (shape->word[i] != (shape->word[i & ~(size - 1)] | (i & (size - 1))))
+      return false;
+  return true;
+}
+
+/* Low bits of which all shapes hold whole blocks, as wide accesses do. Where a hash sends b words
+ * of each block to one bank, the fullest bank holds b times the blocks of the fullest class; the
+ * hash that keeps blocks apart and puts b of those classes together has no fuller banks. So some
+ * best hash keeps these bits. */
+static unsigned common_blocks(const bf_problem *problem) {
+  unsigned bits = problem->geometry.bank_bits;
+  for (size_t s = 0; s < problem->count && bits > problem->granule_bits; s++)
+    while (bits > problem->granule_bits && !has_blocks(&problem->shape[s], bits))
+      bits--;
+  return problem->count ? bits : problem->granule_bits;
+}
+
 /* The bound of all shapes, and of accesses that are left out as long as there is time. */
 static int bound_pairs(builder *b, const bf_cases *cases, size_t step, double until) {
   bf_problem *problem = b->problem;
@@ -268,6 +291,9 @@ static int bound_pairs(builder *b, const bf_cases *cases, size_t step, double un
     bf_spectrum_add(&pairs, shape->word, shape->words, shape->ideal, shape->weight);
   }
   b->pairs = &pairs;
+  double left = until > 0 ? until - bf_seconds() : 1;
+  left = left > 0 ? left < 1 ? left : 1 : 0;
+  until = until > 0 ? until - left / 2 : 0;
   for (size_t i = 0, all = step > 1 ? bf_cases_size(cases) : 0, which; i < all && !error; i++) {
     if (i % step == 0)
       continue;
@@ -277,7 +303,9 @@ static int bound_pairs(builder *b, const bf_cases *cases, size_t step, double un
     error = add_access(b, cases->item[which].machine, access);
   }
   b->pairs = NULL;
-  problem->least = bf_spectrum_bound(&pairs, problem->geometry.bank_bits, problem->granule_bits);
+  problem->least =
+      bf_spectrum_bound(&pairs, problem->geometry.bank_bits,
+                        step > 1 ? problem->granule_bits : problem->block_bits, left / 2);
   return error;
 }
 
@@ -305,6 +333,7 @@ int bf_problem_sample(const bf_cases *cases, unsigned granule_bytes, size_t most
     const bf_access *access = bf_cases_get(cases, i, &which);
     error = add_access(&b, cases->item[which].machine, access);
   }
+  problem->block_bits = common_blocks(problem);
   if (!error)
     error = bound_pairs(&b, cases, step, until);
   free(b.slot);

@@ -24,6 +24,7 @@ typedef struct bf_problem {
   bf_arena arena;
   bf_geometry geometry;
   unsigned granule_bits; /* low word-address bits that a hash must keep */
+  unsigned block_bits;   /* low bits that it may keep at no cost; at least granule_bits */
   bf_shape *shape;       /* heaviest first */
   size_t count;
   uint64_t used_bits;    /* address bits in which words of the workload differ */
