@@ -125,10 +125,47 @@ static void some_best_hash_keeps_blocks(void **state) {
   assert_true(with_blocks > (IS_SANITIZED ? 10 : 100));
 }
 
+/* ---- Estimates ---- */
+
+/* A long workload whose frequent accesses stand at its beginning: with no time at all, conflicts
+ * are near what all accesses have; bounds hold for all. */
+static void conflicts_are_estimated_where_time_is_short(void **state) {
+  (void)state;
+  test_random random = {5};
+  bf_machine *machine = machine_with(32, 12);
+  bf_workload *workload;
+  assert_int_equal(bf_workload_create(&workload), BF_OK);
+  for (unsigned a = 0; a < 40000; a++) {
+    bf_access access = {.op = BF_OP_LD, .width_bytes = 4, .mask = 0xffffffff};
+    access.count = a < 1000 ? 50 : 1;
+    for (unsigned lane = 0; lane < 32; lane++)
+      access.address[lane] = 4 * (uint32_t)random_below(&random, 4096);
+    assert_int_equal(bf_workload_add(workload, &access), BF_OK);
+  }
+  const bf_solve_case own = {machine, workload};
+  const bf_cases cases = {&own, 1};
+  bf_estimate all, part;
+  assert_int_equal(bf_cases_estimate(&cases, NULL, 0, &all, NULL), BF_OK);
+  assert_int_equal(bf_cases_estimate(&cases, NULL, 1e-9, &part, NULL), BF_OK);
+  assert_true(all.share == 1 && part.share < 0.5);
+  assert_true(fabs((double)part.conflicts - (double)all.conflicts) < 0.1 * (double)all.conflicts);
+  double share = 0;
+  bf_search_watch watch = {.step = "exact", .share = &share};
+  bf_solve_options options = {.struct_bytes = sizeof options, .time_limit_seconds = 1e-6};
+  bf_solution solution;
+  assert_int_equal(bf_solve_watched(machine, workload, &options, &watch, &solution, NULL), BF_OK);
+  assert_true(share > 0 && share < 1 && !solution.proven);
+  assert_true(solution.lower_bound <= solution.conflicts_after);
+  bf_solution_clear(&solution);
+  bf_workload_free(workload);
+  bf_machine_free(machine);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(lightest_space_equals_brute_force),
       cmocka_unit_test(some_best_hash_keeps_blocks),
+      cmocka_unit_test(conflicts_are_estimated_where_time_is_short),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
