@@ -163,7 +163,8 @@ static int solve(const void *given, int count, char **arguments) {
     to.also_count = cases.count - 1;
     cli_progress_begin(&progress, to.time_limit_seconds);
     cli_block_bar bar = cli_block_bar_begin(NULL);
-    bf_search_watch watch = {cli_block_bar_tell, &bar, own.method, 0};
+    bf_search_watch watch = {
+        .tell = cli_block_bar_tell, .context = &bar, .step = own.method, .share = &cases.counted};
     bar.unit = NULL;
     error = ladder ? solve_ladder(&own, &cases, &to, &watch, &text, &diagnostic)
                    : solve_one(&own, &cases, &to, &watch, &text, &diagnostic);

@@ -43,6 +43,7 @@ static double removed(uint64_t before, uint64_t after) {
 }
 
 static void write_cases(bf_json *json, const bf_loaded_cases *cases) {
+  bf_json_real(json, "counted", cases->counted);
   bf_json_begin(json, "cases", '[', false);
   for (size_t i = 0; cases->count > 1 && i < cases->count; i++) {
     bf_json_begin(json, NULL, '{', true);
@@ -168,6 +169,11 @@ void bf_report_solution_text(const char *method, const bf_solution *solution, bf
 }
 
 void bf_report_cases_text(const bf_loaded_cases *cases, bf_text *text) {
+  if (cases->counted < 1)
+    bf_text_addf(text,
+                 "Conflicts are estimated from %.1f%% of the accesses: the time limit is too short "
+                 "to count all.\n",
+                 100 * cases->counted);
   if (cases->count < 2)
     return;
   bf_text_addf(text, "\n%-12s %12s %12s %9s  %s\n", "machine", "before", "after", "removed",

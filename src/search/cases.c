@@ -28,7 +28,7 @@ static int load_machines(const bf_cases_query *query, bf_loaded_cases *loaded,
 }
 
 int bf_cases_load(const bf_cases_query *query, bf_loaded_cases *loaded, bf_diagnostic *diagnostic) {
-  *loaded = (bf_loaded_cases){.machines = query->machines, .workloads = query->paths};
+  *loaded = (bf_loaded_cases){.machines = query->machines, .workloads = query->paths, .counted = 1};
   loaded->machine = calloc(query->machines, sizeof *loaded->machine);
   loaded->workload = calloc(query->paths, sizeof *loaded->workload);
   loaded->item = calloc(query->machines * query->paths, sizeof *loaded->item);

@@ -27,6 +27,8 @@ typedef struct bf_loaded_cases {
   bf_solve_case *item; /* the first is the first trace on the first machine */
   bf_case_result *result;
   size_t count;
+  double
+      counted; /* the share of the accesses that conflicts were counted of; the rest is estimated */
 } bf_loaded_cases;
 
 /* Loads all. Machines that differ only in how much they hold get the address bits of the largest.

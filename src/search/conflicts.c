@@ -5,8 +5,10 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 
-/* Accesses that a thread counts before it asks for more, and after which it looks at the clock. */
-enum { PART = 1024 };
+/* Accesses that a thread counts before it asks for more, and those that it counts before it looks
+ * at the clock. Accesses that occur often stand at the beginning, so that parts of a sample are
+ * small. */
+enum { PART = 64, FEW = 1024 };
 
 /* ---- Cases ---- */
 
@@ -25,6 +27,61 @@ const bf_access *bf_cases_get(const bf_cases *cases, size_t index, size_t *which
     index -= size;
   }
   return NULL;
+}
+
+/* ---- Extent ---- */
+
+enum { MOST_PIECES = 64 };
+
+typedef struct measuring {
+  const bf_cases *cases;
+  unsigned pieces;
+  bf_extent of[MOST_PIECES];
+} measuring;
+
+/* Where the bytes of the last active lane begin. */
+static uint32_t highest_address(const bf_access *access) {
+  uint32_t highest = 0;
+  if (access->mask == 0xffffffff) {
+    for (unsigned lane = 0; lane < 32; lane++)
+      highest = access->address[lane] > highest ? access->address[lane] : highest;
+    return highest;
+  }
+  for (uint64_t left = access->mask; left; left &= left - 1) {
+    uint32_t own = access->address[__builtin_ctzll(left)];
+    highest = own > highest ? own : highest;
+  }
+  return highest;
+}
+
+static void measure(void *context, unsigned index) {
+  measuring *all = context;
+  size_t size = bf_cases_size(all->cases), which;
+  bf_extent own = {0};
+  for (size_t i = size * index / all->pieces; i < size * (index + 1) / all->pieces; i++) {
+    const bf_access *access = bf_cases_get(all->cases, i, &which);
+    uint64_t end = access->mask ? (uint64_t)highest_address(access) + access->width_bytes : 0;
+    own.executions += access->count;
+    own.end_bytes = end > own.end_bytes ? end : own.end_bytes;
+    if (access->width_bytes > own.widest_bytes)
+      own.widest_bytes = access->width_bytes;
+  }
+  all->of[index] = own;
+}
+
+bf_extent bf_cases_extent(const bf_cases *cases) {
+  measuring all = {.cases = cases, .pieces = bf_cases_size(cases) > 4 * FEW ? bf_cores() : 1};
+  bf_extent sum = {0};
+  all.pieces = all.pieces > MOST_PIECES ? MOST_PIECES : all.pieces;
+  bf_run_threads(all.pieces, measure, &all);
+  for (unsigned i = 0; i < all.pieces; i++) {
+    const bf_extent *own = &all.of[i];
+    sum.executions += own->executions;
+    sum.end_bytes = own->end_bytes > sum.end_bytes ? own->end_bytes : sum.end_bytes;
+    if (own->widest_bytes > sum.widest_bytes)
+      sum.widest_bytes = own->widest_bytes;
+  }
+  return sum;
 }
 
 /* ---- Counting ---- */
@@ -46,7 +103,7 @@ static void free_counters(counters *all) {
 static int make_counters(const bf_cases *cases, const bf_hash *hash, size_t accesses, counters *all,
                          bf_diagnostic *diagnostic) {
   *all = (counters){.cases = cases, .hash = hash};
-  if (accesses < PART)
+  if (accesses < FEW)
     return BF_OK;
   all->of = calloc(cases->count, sizeof *all->of);
   int error = all->of ? BF_OK : bf_no_memory(diagnostic);
@@ -58,7 +115,8 @@ static int make_counters(const bf_cases *cases, const bf_hash *hash, size_t acce
 }
 
 typedef struct sums {
-  uint64_t conflicts, wavefronts;
+  uint64_t conflicts, wavefronts, executions;
+  size_t counted;
 } sums;
 
 /* Adds the access of that number. */
@@ -71,14 +129,17 @@ static int count_one(const counters *all, size_t index, sums *sum, bf_diagnostic
                                         diagnostic);
   sum->conflicts += access->count * count.conflicts;
   sum->wavefronts += access->count * bf_count_wavefronts(&count);
+  sum->executions += access->count;
   return error;
 }
 
 typedef struct counting {
   const bf_cases *cases;
   const bf_hash *hash;
-  atomic_size_t next;
-  atomic_uint_fast64_t conflicts, wavefronts;
+  double until;         /* 0: no limit */
+  size_t parts, stride; /* parts are counted in an order in which any first of them are a sample */
+  atomic_size_t next, counted;
+  atomic_uint_fast64_t conflicts, wavefronts, executions;
   atomic_flag failed; /* whoever sets it fills the diagnostic */
   atomic_int error;
   bf_diagnostic *diagnostic;
@@ -90,6 +151,11 @@ static void fail(counting *all, int error, const bf_diagnostic *diagnostic) {
   if (all->diagnostic)
     *all->diagnostic = *diagnostic;
   atomic_store(&all->error, error);
+}
+
+/* Whether time is up; whatever the time, each thread counts something. */
+static bool is_late(const counting *all, const sums *sum) {
+  return all->until > 0 && sum->counted >= FEW && bf_seconds() >= all->until;
 }
 
 static void work(void *context, unsigned index) {
@@ -104,25 +170,68 @@ static void work(void *context, unsigned index) {
     return;
   }
   sums sum = {0};
-  for (size_t from; !error && (from = atomic_fetch_add(&all->next, PART)) < accesses;)
-    for (size_t i = from; i < accesses && i < from + PART && !error; i++)
+  for (size_t part;
+       !error && !is_late(all, &sum) && (part = atomic_fetch_add(&all->next, 1)) < all->parts;) {
+    size_t from = part * all->stride % all->parts * PART;
+    for (size_t i = from; i < accesses && i < from + PART && !error; i++, sum.counted++)
       error = count_one(&own, i, &sum, &diagnostic);
+  }
   if (error)
     fail(all, error, &diagnostic);
   atomic_fetch_add(&all->conflicts, sum.conflicts);
   atomic_fetch_add(&all->wavefronts, sum.wavefronts);
+  atomic_fetch_add(&all->executions, sum.executions);
+  atomic_fetch_add(&all->counted, sum.counted);
   free_counters(&own);
+}
+
+/* A stride that meets all parts and spreads any first of them: near the golden section. */
+static size_t stride_of(size_t parts) {
+  size_t stride = (size_t)(0.618 * (double)parts) | 1;
+  while (bf_common_factor(stride, parts) != 1)
+    stride++;
+  return stride;
+}
+
+/* How often all accesses are made. */
+static uint64_t executions_of(const bf_cases *cases) {
+  uint64_t sum = 0;
+  for (size_t i = 0; i < cases->count; i++)
+    for (size_t a = 0, size = bf_workload_size(cases->item[i].workload); a < size; a++)
+      sum += bf_workload_get(cases->item[i].workload, a)->count;
+  return sum;
+}
+
+int bf_cases_estimate(const bf_cases *cases, const bf_hash *hash, double until,
+                      bf_estimate *estimate, bf_diagnostic *diagnostic) {
+  size_t accesses = bf_cases_size(cases), parts = (accesses + PART - 1) / PART;
+  counting all = {.cases = cases,
+                  .hash = hash,
+                  .until = accesses > 4 * FEW ? until : 0,
+                  .parts = parts,
+                  .stride = parts ? stride_of(parts) : 1,
+                  .failed = ATOMIC_FLAG_INIT,
+                  .diagnostic = diagnostic};
+  bf_run_threads(accesses > 4 * FEW ? bf_cores() : 1, work, &all);
+  *estimate = (bf_estimate){atomic_load(&all.conflicts), atomic_load(&all.wavefronts), 1};
+  size_t counted = atomic_load(&all.counted);
+  if (counted && counted < accesses) {
+    double by = (double)executions_of(cases) / (double)atomic_load(&all.executions);
+    estimate->conflicts = (uint64_t)((double)estimate->conflicts * by);
+    estimate->wavefronts = (uint64_t)((double)estimate->wavefronts * by);
+    estimate->share = (double)counted / (double)accesses;
+  }
+  return atomic_load(&all.error);
 }
 
 int bf_cases_conflicts(const bf_cases *cases, const bf_hash *hash, uint64_t *conflicts,
                        uint64_t *wavefronts, bf_diagnostic *diagnostic) {
-  counting all = {
-      .cases = cases, .hash = hash, .failed = ATOMIC_FLAG_INIT, .diagnostic = diagnostic};
-  bf_run_threads(bf_cases_size(cases) > 4 * PART ? bf_cores() : 1, work, &all);
-  *conflicts = atomic_load(&all.conflicts);
+  bf_estimate all;
+  int error = bf_cases_estimate(cases, hash, 0, &all, diagnostic);
+  *conflicts = all.conflicts;
   if (wavefronts)
-    *wavefronts = atomic_load(&all.wavefronts);
-  return atomic_load(&all.error);
+    *wavefronts = all.wavefronts;
+  return error;
 }
 
 int bf_problem_conflicts(const bf_machine *machine, const bf_workload *workload,
@@ -140,7 +249,7 @@ uint64_t bf_cases_conflicts_part(const bf_cases *cases, const bf_hash *hash, siz
   if (make_counters(cases, hash, accesses / step, &own, NULL) != BF_OK)
     return UINT64_MAX;
   for (size_t i = 0; i < accesses && sum.conflicts <= most; i += step) {
-    if ((++done % PART == 0 && bf_search_is_late(watch)) ||
+    if ((++done % FEW == 0 && bf_search_is_late(watch)) ||
         count_one(&own, i, &sum, NULL) != BF_OK) {
       sum.conflicts = UINT64_MAX;
       break;

@@ -133,17 +133,23 @@ static void run_racer(void *context, unsigned index) {
   atomic_fetch_sub(&r->working, 1);
 }
 
+/* Of many accesses without structure, the search over functionals is never faster than that over
+ * folds. */
+static bool needs_columns(const race *r) {
+  const bf_exact *exact = r->exact;
+  bool folds_win = r->folds && bf_folds_is_even(r->folds) && exact->problem->count >= 16;
+  return !folds_win && exact->coordinates.dimension - exact->fixed <= BF_COLUMNS_MAX_DIMENSION;
+}
+
 static int branch_and_bound(bf_exact *exact, bf_diagnostic *diagnostic) {
   race r = {.exact = exact, .workers = exact->options->threads};
   unsigned d = exact->coordinates.dimension;
-  int error = BF_OK;
-  if (d - exact->fixed <= BF_COLUMNS_MAX_DIMENSION)
+  int error = bf_folds_prepare(exact, &r.folds, diagnostic);
+  if (!error && needs_columns(&r))
     error = bf_columns_prepare(exact, &r.columns, diagnostic);
   if (!error && d <= BF_NULLS_MAX_DIMENSION)
     error = bf_nulls_prepare(exact, &r.nulls, diagnostic);
-  if (!error)
-    error = bf_folds_prepare(exact, &r.folds, diagnostic);
-  if (!error && (r.columns || r.nulls) && !bf_exact_poll(exact)) {
+  if (!error && (r.columns || r.nulls || r.folds) && !bf_exact_poll(exact)) {
     if (r.workers == 0)
       r.workers = bf_cores();
     if (r.workers < 2)
@@ -357,21 +363,30 @@ static int solve_prepared(bf_exact *exact, bf_found *found, bf_diagnostic *diagn
   return error;
 }
 
+/* Whether every hash is searched, or every one that keeps rows: then some best one keeps blocks. */
+static bool is_space(const bf_solve_options *options) {
+  return !options->has_most_gates &&
+         (options->class_ == BF_CLASS_GENERAL || options->class_ == BF_CLASS_ROW);
+}
+
 int bf_search_exact(const bf_problem *problem, const bf_solve_options *options, bf_found *found,
                     bf_diagnostic *diagnostic) {
   unsigned m = problem->geometry.bank_bits;
   for (unsigned i = 0; i < m; i++)
     found->row[i] = (uint64_t)1 << i;
   found->complete = true;
-  if (problem->count == 0 || m == problem->granule_bits)
+  unsigned fixed = is_space(options) ? problem->block_bits : problem->granule_bits;
+  if (problem->count == 0 || m == fixed) {
+    found->lower_bound = bf_problem_cost(problem, found->row);
     return BF_OK;
+  }
   if (m > BF_MAX_FUNCTIONALS)
     return bf_fail(diagnostic, BF_UNSUPPORTED, "the exact search handles up to %u banks, not %u",
                    1u << BF_MAX_FUNCTIONALS, 1u << m);
   bf_exact exact = {.problem = problem,
                     .kernel = bf_kernel_best(),
                     .m = m,
-                    .fixed = problem->granule_bits,
+                    .fixed = fixed,
                     .row = options->class_ == BF_CLASS_ROW,
                     .options = options,
                     .lower = problem->sampled ? 0 : problem->least,

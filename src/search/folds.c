@@ -37,10 +37,9 @@ typedef struct task {
 
 struct bf_folds {
   bf_exact *exact;
-  unsigned d, m, n;                      /* coordinates, bank bits, vectors of a null space */
-  uint8_t order[BF_FOLDS_MAX_DIMENSION]; /* coordinate i is number order[i] of the problem */
-  points *root;                          /* one per shape */
-  task *task;                            /* lowest bound first */
+  unsigned d, m, n; /* coordinates, bank bits, vectors of a null space */
+  points *root;     /* one per shape */
+  task *task;       /* lowest bound first */
   size_t tasks;
   bool is_even; /* differences of words are spread over all vectors */
   bf_rounds rounds;
@@ -119,7 +118,7 @@ static bool merge(worker *w, unsigned depth, unsigned q, unsigned low) {
 static void functionals_of(const bf_folds *folds, const chain *all, uint32_t *functional) {
   unsigned left[BF_FOLDS_MAX_DIMENSION], count = folds->d;
   for (unsigned c = 0; c < count; c++)
-    left[c] = folds->order[c];
+    left[c] = c;
   uint32_t vector[MAX_VECTORS], lead[MAX_VECTORS];
   for (unsigned i = 0; i < all->length; i++) {
     vector[i] = 0;
@@ -346,13 +345,6 @@ static void list_tasks(bf_folds *folds, worker *w, unsigned depth, unsigned leng
     }
 }
 
-static unsigned code_of(const bf_folds *folds, uint32_t word) {
-  uint32_t own = bf_coordinates_of(&folds->exact->coordinates, word), code = 0;
-  for (unsigned i = 0; i < folds->d; i++)
-    code |= (own >> folds->order[i] & 1) << i;
-  return code;
-}
-
 static void fill_root(bf_folds *folds, worker *w) {
   const bf_exact *exact = folds->exact;
   for (size_t s = 0; s < exact->problem->count; s++) {
@@ -360,7 +352,7 @@ static void fill_root(bf_folds *folds, worker *w) {
     points *to = &w->state[0][s];
     *to = (points){.fullest = (uint8_t)shape->ideal};
     for (unsigned i = 0; i < shape->words; i++)
-      put(w, to, code_of(folds, shape->word[i]), 1);
+      put(w, to, bf_coordinates_of(&exact->coordinates, shape->word[i]), 1);
     forget_places(w, to);
     folds->root[s] = *to;
     w->cost[0] += price(shape, shape->ideal, to->fullest);
@@ -427,9 +419,6 @@ int bf_folds_prepare(bf_exact *exact, bf_folds **out, bf_diagnostic *diagnostic)
   folds->d = d;
   folds->m = exact->m;
   folds->n = d - exact->m;
-  unsigned kept = exact->row ? exact->m : exact->fixed;
-  for (unsigned i = 0; i < d; i++)
-    folds->order[i] = (uint8_t)(getenv("REVERSE") && i >= kept ? d - 1 - (i - kept) : i);
   int error = prepare(folds, diagnostic);
   if (error) {
     bf_folds_free(folds);

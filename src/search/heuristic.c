@@ -112,7 +112,7 @@ int bf_search_givargis(const bf_problem *problem, bool pairs, bool literal, bf_f
   if (!error && !(quality = malloc((problem->count * c->candidates + 1) * sizeof *quality)))
     error = bf_no_memory(diagnostic);
   for (size_t s = 0; !error && s < problem->count; s++) {
-    error = s % 1024 == 0 ? tell(c, s, problem->count, diagnostic) : BF_OK;
+    error = s % 256 == 0 ? tell(c, s, problem->count, diagnostic) : BF_OK;
     for (size_t i = 0; i < c->candidates; i++) {
       double *own = &quality[s * c->candidates + i];
       *own = evenness(&problem->shape[s], c->candidate[i]);
@@ -128,9 +128,11 @@ int bf_search_givargis(const bf_problem *problem, bool pairs, bool literal, bf_f
         c->score[i] += (double)problem->shape[s].weight * quality[s * c->candidates + i];
     uint64_t chosen = c->candidate[best_candidate(c)];
     take(c, chosen, found);
-    for (size_t s = 0; s < problem->count; s++)
+    for (size_t s = 0; !error && s < problem->count; s++) {
+      error = s % 256 == 0 ? tell(c, s, problem->count, diagnostic) : BF_OK;
       for (size_t i = 0; i < c->candidates; i++)
         quality[s * c->candidates + i] *= evenness(&problem->shape[s], c->candidate[i] ^ chosen);
+    }
   }
   free(quality);
   free(c->score);

@@ -85,20 +85,6 @@ static int solve_step(bf_prepared *prepared, const bf_solve_options *base, const
   return error;
 }
 
-/* Executions, the widest access and the end of what is used. */
-static void survey(const bf_cases *cases, bf_ladder *ladder, uint64_t *bytes_used) {
-  for (size_t i = 0, size = bf_cases_size(cases), which; i < size; i++) {
-    const bf_access *access = bf_cases_get(cases, i, &which);
-    ladder->accesses += access->count;
-    if (access->width_bytes > ladder->granule_bytes)
-      ladder->granule_bytes = access->width_bytes;
-    for (uint64_t left = access->mask; left; left &= left - 1) {
-      uint64_t end = (uint64_t)access->address[__builtin_ctzll(left)] + access->width_bytes;
-      *bytes_used = end > *bytes_used ? end : *bytes_used;
-    }
-  }
-}
-
 /* Wavefronts saved less what the step costs, in wavefronts. */
 static double worth(const bf_ladder *ladder, const bf_ladder_step *step, uint64_t bytes_used) {
   double saved = (double)ladder->conflicts_before - (double)step->conflicts;
@@ -147,31 +133,38 @@ void bf_ladder_recommend(bf_ladder *ladder, uint64_t bytes_used) {
 
 /* ---- Climbing ---- */
 
+/* What judging a step may take. */
+static double judge_seconds(const climbing *c) {
+  double whole = c->prepared->count_seconds, most = 0.08 * c->options->time_limit_seconds;
+  return whole < most ? whole : most;
+}
+
 /* Whether a step can still be judged in time. The exact search is never left out: it has an answer
  * at once, and the best. */
 static bool has_time(const climbing *c, const plan *p) {
   const bf_prepared *prepared = c->prepared;
   double limit = c->options->time_limit_seconds;
   bool is_exact = p->method == BF_METHOD_EXACT && p->class_ == BF_CLASS_GENERAL && !p->is_gates;
-  double judging = (is_exact || p->is_gates ? 1.2 : 2.4) * prepared->count_seconds;
+  double judging = (is_exact || p->is_gates ? 1.2 : 2.4) * judge_seconds(c);
   return limit <= 0 || is_exact || bf_seconds() + judging < prepared->started + limit;
 }
 
 /* The same watch with a step named as it stands in the ladder, "padding, step 1 of 5", and with its
  * share of the time: each step ends such that those after it can be judged too. */
 static bf_search_watch watch_step(const climbing *c, size_t i, char name[64]) {
-  const bf_prepared *prepared = c->prepared;
+  bf_prepared *prepared = c->prepared;
   double limit_seconds = c->options->time_limit_seconds;
   bf_search_watch own = c->watch ? *c->watch : (bf_search_watch){.step = NULL};
   snprintf(name, 64, "%s, step %zu of %zu", c->plans[i].name, i + 1, c->count);
   own.step = name;
   if (limit_seconds > 0) {
-    double end = prepared->started + limit_seconds -
-                 1.5 * prepared->count_seconds * (double)(c->count - i + 1);
-    double last = prepared->started + limit_seconds - 1.2 * prepared->count_seconds;
+    double judging = judge_seconds(c), all = prepared->started + 0.97 * limit_seconds;
+    double end = all - 1.5 * judging * (double)(c->count - i + 1), last = all - 1.2 * judging;
     double share = bf_seconds() + c->plans[i].share * limit_seconds;
     end = i + 1 == c->count ? last : end;
     own.until = share < end ? share : end;
+    bool is_whole = prepared->share == 1 && judging == prepared->count_seconds;
+    prepared->judge_until = is_whole || own.until + judging > all ? all : own.until + judging;
   }
   return own;
 }
@@ -232,7 +225,6 @@ int bf_solve_ladder_watched(const bf_machine *machine, const bf_workload *worklo
                             const bf_solve_options *options, const bf_search_watch *watch,
                             bf_ladder *ladder, bf_diagnostic *diagnostic) {
   double started = bf_seconds();
-  uint64_t bytes_used = 0;
   bf_prepared prepared;
   memset(ladder, 0, sizeof *ladder);
   bf_solve_options kept = *options;
@@ -241,14 +233,16 @@ int bf_solve_ladder_watched(const bf_machine *machine, const bf_workload *worklo
     return bf_fail(diagnostic, BF_BAD_INPUT,
                    "a limit of gates goes with one search, not the ladder");
   BF_TRY(bf_search_list(machine, workload, options, &prepared, diagnostic));
-  survey(&prepared.cases, ladder, &bytes_used);
+  prepared.started = started;
+  bf_extent extent = bf_cases_extent(&prepared.cases);
+  ladder->accesses = extent.executions;
+  ladder->granule_bytes = extent.widest_bytes;
   if (options->granule_bytes)
     ladder->granule_bytes = options->granule_bytes;
   else if (ladder->granule_bytes < 4)
     ladder->granule_bytes = 4;
   kept.granule_bytes = ladder->granule_bytes;
-  BF_TRY(bf_search_prepare(&kept, &prepared, diagnostic));
-  prepared.started = started;
+  BF_TRY(bf_search_prepare(&kept, watch, &prepared, diagnostic));
   ladder->instruction_wavefronts = options->instruction_wavefronts;
   ladder->conflicts_before = prepared.conflicts_before;
   ladder->wavefronts_before = prepared.wavefronts_before;
@@ -261,11 +255,13 @@ int bf_solve_ladder_watched(const bf_machine *machine, const bf_workload *worklo
   c.count = options->front ? sizeof front_plans / sizeof *front_plans
                            : sizeof ladder_plans / sizeof *ladder_plans;
   int error = climb(&c, diagnostic);
+  if (!error)
+    bf_search_tell_share(&prepared, options, watch);
   bf_search_prepared_free(&prepared);
   BF_TRY(error);
   if (options->front)
     bf_ladder_keep_front(ladder);
-  bf_ladder_recommend(ladder, bytes_used);
+  bf_ladder_recommend(ladder, extent.end_bytes);
   ladder->seconds = bf_seconds() - started;
   return BF_OK;
 }

@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { MAX_ROWS = 64, MAX_PADS = 64, SAMPLE = 2048 };
+enum { MAX_ROWS = 64, MAX_PADS = 64, SAMPLE = 512 };
 
 typedef struct padding {
   uint64_t row, pad, conflicts, wasted;
@@ -43,15 +43,10 @@ static void add_row(shared *all, uint64_t row) {
 static void survey(shared *all) {
   unsigned word_bytes = all->geometry.word_bytes;
   size_t size = bf_cases_size(all->cases), which;
-  for (size_t i = 0; i < size; i++) {
-    const bf_access *access = bf_cases_get(all->cases, i, &which);
-    unsigned words = access->width_bytes > word_bytes ? access->width_bytes / word_bytes : 1;
-    all->granule_words = words > all->granule_words ? words : all->granule_words;
-    for (uint64_t left = access->mask; left; left &= left - 1) {
-      uint64_t word = access->address[__builtin_ctzll(left)] / word_bytes + words - 1;
-      all->highest_word = word > all->highest_word ? word : all->highest_word;
-    }
-  }
+  bf_extent extent = bf_cases_extent(all->cases);
+  if (extent.widest_bytes > word_bytes)
+    all->granule_words = extent.widest_bytes / word_bytes;
+  all->highest_word = extent.end_bytes ? (extent.end_bytes - 1) / word_bytes : 0;
   for (uint64_t row = 2; row <= all->highest_word; row *= 2)
     add_row(all, row);
   for (size_t i = 0; i < size && all->rows < MAX_ROWS; i += all->step) {
@@ -114,7 +109,8 @@ static void list_paddings(shared *all) {
   }
   for (unsigned number = 0; number < all->rows * all->pads; number++) {
     padding own = {.row = all->row[number % all->rows],
-                   .pad = (number / all->rows + 1) * (uint64_t)all->granule_words};
+                   .pad = (number / all->rows + 1) * (uint64_t)all->granule_words,
+                   .conflicts = UINT64_MAX};
     own.wasted = all->highest_word / own.row * own.pad * word_bytes;
     uint64_t end = (all->highest_word + 1) * word_bytes + own.wasted;
     if (end <= capacity)
@@ -126,11 +122,18 @@ static int compare_paddings(const void *a, const void *b) {
   return is_better(a, b) ? -1 : is_better(b, a);
 }
 
-/* Counts all candidates; those that a sample likes first. */
+/* Counts all candidates; those that a sample likes first. Where there is no time for more, the
+ * sample decides. */
 static void try_all(shared *all, unsigned threads) {
   if (all->step > 1) {
     bf_run_threads(threads, work, all);
     qsort(all->list, all->count, sizeof *all->list, compare_paddings);
+    if (bf_search_is_late(all->watch)) {
+      uint64_t none = bf_cases_conflicts_part(all->cases, NULL, all->step, UINT64_MAX, NULL);
+      if (all->count && all->list[0].conflicts < none)
+        all->best = all->list[0];
+      return;
+    }
   }
   all->step = 1;
   atomic_store(&all->next, 0);

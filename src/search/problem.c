@@ -256,8 +256,43 @@ static int compare_shapes(const void *a, const void *b) {
   return x->ideal < y->ideal ? -1 : x->ideal > y->ideal;
 }
 
+/* Whether a shape holds, with every word, those that differ in the lowest `bits` bits alone. */
+static bool has_blocks(const bf_shape *shape, unsigned bits) {
+  uint32_t size = 1u << bits;
+  if (shape->words % size)
+    return false;
+  for (uint32_t i = 0; i < shape->words; i++)
+    if (shape->word[i] != (shape->word[i & ~(size - 1)] | (i & (size - 1))))
+      return false;
+  return true;
+}
+
+/* Low bits of which all shapes hold whole blocks, as wide accesses do. Where a hash sends b words
+ * of each block to one bank, the fullest bank holds b times the blocks of the fullest class; the
+ * hash that keeps blocks apart and puts b of those classes together has no fuller banks. So some
+ * best hash keeps these bits. */
+static unsigned common_blocks(const bf_problem *problem) {
+  unsigned bits = problem->geometry.bank_bits;
+  for (size_t s = 0; s < problem->count && bits > problem->granule_bits; s++)
+    while (bits > problem->granule_bits && !has_blocks(&problem->shape[s], bits))
+      bits--;
+  return problem->count ? bits : problem->granule_bits;
+}
+
+/* The accesses that make the problem: every step-th below end. */
+typedef struct sample {
+  const bf_cases *cases;
+  size_t step, end, all;
+} sample;
+
+/* The time that is left until the watch's, a second at most; a second without one. */
+static double seconds_left(const bf_search_watch *watch) {
+  double left = watch && watch->until > 0 ? watch->until - bf_seconds() : 1;
+  return left > 0 ? left < 1 ? left : 1 : 0;
+}
+
 /* The bound of all shapes, and of accesses that are left out as long as there is time. */
-static int bound_pairs(builder *b, const bf_cases *cases, size_t step, double until) {
+static int bound_pairs(builder *b, const sample *own, const bf_search_watch *watch) {
   bf_problem *problem = b->problem;
   bf_spectrum pairs;
   int error = BF_OK;
@@ -268,22 +303,41 @@ static int bound_pairs(builder *b, const bf_cases *cases, size_t step, double un
     bf_spectrum_add(&pairs, shape->word, shape->words, shape->ideal, shape->weight);
   }
   b->pairs = &pairs;
-  for (size_t i = 0, all = step > 1 ? bf_cases_size(cases) : 0, which; i < all && !error; i++) {
-    if (i % step == 0)
+  double half = seconds_left(watch) / 2,
+         until = watch && watch->until > 0 ? watch->until - half : 0;
+  for (size_t i = 0, which; problem->sampled && i < own->all && !error; i++) {
+    if (i % own->step == 0 && i < own->end)
       continue;
     if (i % 256 == 1 && until > 0 && bf_seconds() >= until)
       break;
-    const bf_access *access = bf_cases_get(cases, i, &which);
-    error = add_access(b, cases->item[which].machine, access);
+    const bf_access *access = bf_cases_get(own->cases, i, &which);
+    error = add_access(b, own->cases->item[which].machine, access);
   }
   b->pairs = NULL;
-  problem->least = bf_spectrum_bound(&pairs, problem->geometry.bank_bits, problem->granule_bits);
+  problem->least =
+      bf_spectrum_bound(&pairs, problem->geometry.bank_bits,
+                        problem->sampled ? problem->granule_bits : problem->block_bits, half);
   return error;
 }
 
-int bf_problem_sample(const bf_cases *cases, unsigned granule_bytes, size_t most, double until,
-                      bf_problem *problem, bf_diagnostic *diagnostic) {
-  memset(problem, 0, sizeof *problem);
+/* Accesses that are always looked at, and after how many one looks at the watch. */
+enum { LEAST_ACCESSES = 256 };
+
+static int add_sample(builder *b, sample *own, const bf_search_watch *watch) {
+  size_t which, done = 0;
+  own->end = own->all;
+  for (size_t i = 0; i < own->end; i += own->step, done++) {
+    const bf_access *access = bf_cases_get(own->cases, i, &which);
+    BF_TRY(add_access(b, own->cases->item[which].machine, access));
+    if (done % LEAST_ACCESSES == LEAST_ACCESSES - 1 && !bf_search_goes_on(watch, i, own->all))
+      own->end = i + 1;
+  }
+  b->problem->sampled = own->step > 1 || own->end < own->all;
+  return BF_OK;
+}
+
+static int set_geometry(const bf_cases *cases, unsigned granule_bytes, bf_problem *problem,
+                        bf_diagnostic *diagnostic) {
   problem->geometry = bf_machine_geometry(cases->item[0].machine);
   problem->exact_model = problem->bound_valid = true;
   for (size_t i = 0; i < cases->count; i++) {
@@ -294,19 +348,24 @@ int bf_problem_sample(const bf_cases *cases, unsigned granule_bytes, size_t most
   unsigned word_bytes = problem->geometry.word_bytes;
   if (granule_bytes > word_bytes)
     problem->granule_bits = (unsigned)__builtin_ctz(granule_bytes / word_bytes);
-  if (problem->granule_bits > problem->geometry.bank_bits)
-    return bf_fail(diagnostic, BF_BAD_INPUT, "a granule of %u bytes is wider than all banks",
-                   granule_bytes);
+  return problem->granule_bits <= problem->geometry.bank_bits
+             ? BF_OK
+             : bf_fail(diagnostic, BF_BAD_INPUT, "a granule of %u bytes is wider than all banks",
+                       granule_bytes);
+}
+
+int bf_problem_sample(const bf_cases *cases, unsigned granule_bytes, size_t most,
+                      const bf_search_watch *watch, bf_problem *problem,
+                      bf_diagnostic *diagnostic) {
+  memset(problem, 0, sizeof *problem);
+  BF_TRY(set_geometry(cases, granule_bytes, problem, diagnostic));
   builder b = {.problem = problem, .diagnostic = diagnostic};
-  int error = BF_OK;
-  size_t all = bf_cases_size(cases), step = most < all ? (all + most - 1) / most : 1, which;
-  problem->sampled = step > 1;
-  for (size_t i = 0; i < all && !error; i += step) {
-    const bf_access *access = bf_cases_get(cases, i, &which);
-    error = add_access(&b, cases->item[which].machine, access);
-  }
+  sample own = {.cases = cases, .all = bf_cases_size(cases)};
+  own.step = most < own.all ? (own.all + most - 1) / most : 1;
+  int error = add_sample(&b, &own, watch);
+  problem->block_bits = common_blocks(problem);
   if (!error)
-    error = bound_pairs(&b, cases, step, until);
+    error = bound_pairs(&b, &own, watch);
   free(b.slot);
   if (error)
     bf_problem_free(problem);
@@ -319,7 +378,7 @@ int bf_problem_build(const bf_machine *machine, const bf_workload *workload, uns
                      bf_problem *problem, bf_diagnostic *diagnostic) {
   const bf_solve_case own = {machine, workload};
   const bf_cases cases = {&own, 1};
-  return bf_problem_sample(&cases, granule_bytes, SIZE_MAX, 0, problem, diagnostic);
+  return bf_problem_sample(&cases, granule_bytes, SIZE_MAX, NULL, problem, diagnostic);
 }
 
 int bf_problem_thin(const bf_problem *problem, size_t most, bf_problem *thin,

@@ -24,6 +24,7 @@ typedef struct bf_problem {
   bf_arena arena;
   bf_geometry geometry;
   unsigned granule_bits; /* low word-address bits that a hash must keep */
+  unsigned block_bits;   /* low bits that it may keep at no cost; at least granule_bits */
   bf_shape *shape;       /* heaviest first */
   size_t count;
   uint64_t used_bits;    /* address bits in which words of the workload differ */
@@ -45,14 +46,22 @@ size_t bf_cases_size(const bf_cases *cases);
 /* The access of that number, and whose it is. */
 const bf_access *bf_cases_get(const bf_cases *cases, size_t index, size_t *which);
 
+/* How often accesses are made, how wide the widest is, and where the last of them ends. */
+typedef struct bf_extent {
+  uint64_t executions, end_bytes;
+  unsigned widest_bytes;
+} bf_extent;
+bf_extent bf_cases_extent(const bf_cases *cases);
+
 /* Builds the problem of a workload on a machine. granule_bytes as in bf_solve_options. */
 int bf_problem_build(const bf_machine *machine, const bf_workload *workload, unsigned granule_bytes,
                      bf_problem *problem, bf_diagnostic *diagnostic);
 /* The same of at most that many accesses, spread over those of all cases: its cost is then that of
- * a part, and never more than that of the whole. Those left out still count for the bound `least`,
- * as far as that is done before `until` (bf_seconds(); 0: no limit). */
-int bf_problem_sample(const bf_cases *cases, unsigned granule_bytes, size_t most, double until,
-                      bf_problem *problem, bf_diagnostic *diagnostic);
+ * a part, and never more than that of the whole. It is a smaller part where the time of the watch
+ * (or NULL) is up before or its listener says stop. Those left out still count for the bound
+ * `least`, as far as there is time. */
+int bf_problem_sample(const bf_cases *cases, unsigned granule_bytes, size_t most,
+                      const bf_search_watch *watch, bf_problem *problem, bf_diagnostic *diagnostic);
 void bf_problem_free(bf_problem *problem);
 /* At most that many shapes, spread over those of a problem, which is borrowed; free thin->shape. */
 int bf_problem_thin(const bf_problem *problem, size_t most, bf_problem *thin,
@@ -79,6 +88,15 @@ int bf_problem_conflicts(const bf_machine *machine, const bf_workload *workload,
 /* Those of all cases; wavefronts too where that is not NULL. */
 int bf_cases_conflicts(const bf_cases *cases, const bf_hash *hash, uint64_t *conflicts,
                        uint64_t *wavefronts, bf_diagnostic *diagnostic);
+/* What accesses cost; those that are not counted as those that are, by how often they are made. */
+typedef struct bf_estimate {
+  uint64_t conflicts, wavefronts;
+  double share; /* of the accesses that was counted; 1: all */
+} bf_estimate;
+/* The same of as many accesses, spread over all, as there is time for until then (bf_seconds(); 0:
+ * all of them). Few thousand are always counted whole. */
+int bf_cases_estimate(const bf_cases *cases, const bf_hash *hash, double until,
+                      bf_estimate *estimate, bf_diagnostic *diagnostic);
 /* Those of every step-th access, given up once above `most` or late; UINT64_MAX then. */
 uint64_t bf_cases_conflicts_part(const bf_cases *cases, const bf_hash *hash, size_t step,
                                  uint64_t most, const bf_search_watch *watch);

@@ -37,8 +37,11 @@ typedef struct bf_prepared {
   bf_solve_case *item; /* of cases */
   bf_problem problem;
   uint64_t conflicts_before, wavefronts_before;
-  double count_seconds; /* how long it took to count them: what judging a hash takes */
+  double count_seconds; /* what counting all accesses takes: what judging a hash does */
   double started;       /* bf_seconds() */
+  double limit_seconds; /* 0: none */
+  double judge_until;   /* bf_seconds() at which counting a hash ends; 0: never */
+  double share;         /* the least share of the accesses that anything was counted of */
 } bf_prepared;
 
 /* Takes the machine and the workload, and the further cases of options. */
@@ -46,10 +49,14 @@ int bf_search_list(const bf_machine *machine, const bf_workload *workload,
                    const bf_solve_options *options, bf_prepared *prepared,
                    bf_diagnostic *diagnostic);
 /* Counts them and makes the problem; frees prepared where it fails. Where there is a time limit,
- * the problem of a long workload is a sample of it that fits the limit. */
-int bf_search_prepare(const bf_solve_options *options, bf_prepared *prepared,
-                      bf_diagnostic *diagnostic);
+ * the problem of a long workload is a sample of it that fits the limit, and so are the accesses
+ * that are counted where the limit does not suffice for all. */
+int bf_search_prepare(const bf_solve_options *options, const bf_search_watch *watch,
+                      bf_prepared *prepared, bf_diagnostic *diagnostic);
 void bf_search_prepared_free(bf_prepared *prepared);
+/* Tells the watch and the logger where conflicts are estimated. */
+void bf_search_tell_share(const bf_prepared *prepared, const bf_solve_options *options,
+                          const bf_search_watch *watch);
 /* Runs the method of options until the watch's time; the hash is then judged, which takes
  * count_seconds more. */
 int bf_search_run(bf_prepared *prepared, const bf_solve_options *options,

@@ -51,9 +51,6 @@ static int name_hash(const bf_found *found, const bf_solve_options *options,
   return error;
 }
 
-/* Shapes that a heuristic looks at first, so that there is an answer when time is up. */
-enum { FIRST_SHAPES = 128 };
-
 static int run_heuristic(const bf_problem *problem, const bf_solve_options *options,
                          bf_found *found, bf_diagnostic *diagnostic) {
   return options->method == BF_METHOD_MIN_IMBALANCE
@@ -62,22 +59,34 @@ static int run_heuristic(const bf_problem *problem, const bf_solve_options *opti
                                   options->method == BF_METHOD_GIVARGIS_LITERAL, found, diagnostic);
 }
 
-/* A heuristic on all shapes or, where its time does not suffice, on few. */
+/* A heuristic on at most that many shapes. Few are not timed, so that there is an answer. */
+static int run_heuristic_on(const bf_problem *problem, size_t most, const bf_solve_options *options,
+                            bool is_timed, bf_found *found, bf_diagnostic *diagnostic) {
+  bf_problem few;
+  BF_TRY(bf_problem_thin(problem, most, &few, diagnostic));
+  few.watch = is_timed ? problem->watch : NULL;
+  int error = run_heuristic(&few, options, found, diagnostic);
+  free(few.shape);
+  return error;
+}
+
+/* A heuristic on all shapes or, where its time does not suffice, on fewer: 16, 128, all. */
 static int run_heuristic_in_time(const bf_problem *problem, const bf_solve_options *options,
                                  bf_found *found, bf_diagnostic *diagnostic) {
-  if (!problem->watch || problem->watch->until == 0 || problem->count <= FIRST_SHAPES)
+  static const size_t stages[] = {16, 128, SIZE_MAX};
+  const bf_found empty = *found;
+  if (!problem->watch)
     return run_heuristic(problem, options, found, diagnostic);
-  bf_problem few;
-  bf_search_watch untimed = *problem->watch;
-  bf_found first = *found;
-  untimed.until = 0;
-  BF_TRY(bf_problem_thin(problem, FIRST_SHAPES, &few, diagnostic));
-  few.watch = &untimed;
-  int error = run_heuristic(&few, options, &first, diagnostic);
-  free(few.shape);
-  if (!error && run_heuristic(problem, options, found, diagnostic) != BF_OK)
-    *found = first;
-  return error;
+  for (size_t i = 0; i < sizeof stages / sizeof *stages; i++) {
+    bf_found own = empty;
+    int error = run_heuristic_on(problem, stages[i], options, i > 0, &own, diagnostic);
+    if (error)
+      return i > 0 && error == BF_UNSUPPORTED ? BF_OK : error;
+    *found = own;
+    if (problem->count <= stages[i])
+      break;
+  }
+  return BF_OK;
 }
 
 static int run_method(const bf_prepared *prepared, const bf_solve_options *options, bf_found *found,
@@ -147,25 +156,37 @@ int bf_search_list(const bf_machine *machine, const bf_workload *workload,
   return error;
 }
 
+/* Counts under a hash, all accesses or as many as there is time for. */
+static int count(bf_prepared *prepared, const bf_hash *hash, double until, bf_estimate *estimate,
+                 bf_diagnostic *diagnostic) {
+  BF_TRY(bf_cases_estimate(&prepared->cases, hash, until, estimate, diagnostic));
+  prepared->share = estimate->share < prepared->share ? estimate->share : prepared->share;
+  return BF_OK;
+}
+
 /* Conflicts and bounds of what was found. The method's bound holds for conflicts where the model
  * never counts more than they are; no conflicts at all is always proven. */
-static int judge(const bf_prepared *prepared, const bf_found *found, bool is_padding,
+static int judge(bf_prepared *prepared, const bf_found *found, bool is_padding,
                  bf_solution *solution, bf_diagnostic *diagnostic) {
   const bf_problem *problem = &prepared->problem;
+  bf_estimate estimate;
   solution->conflicts_before = prepared->conflicts_before;
-  BF_TRY(bf_cases_conflicts(&prepared->cases, solution->hash, &solution->conflicts_after, NULL,
-                            diagnostic));
+  BF_TRY(count(prepared, solution->hash, prepared->judge_until, &estimate, diagnostic));
+  solution->conflicts_after = estimate.conflicts;
   if (problem->bound_valid) {
     bool is_xor = solution->hash->kind == BF_HASH_LINEAR && !is_padding;
     uint64_t least = is_xor ? problem->least : 0;
     solution->lower_bound = found->lower_bound > least ? found->lower_bound : least;
   }
+  if (estimate.share < 1 && solution->conflicts_after < solution->lower_bound)
+    solution->conflicts_after = solution->lower_bound;
   if (solution->lower_bound > solution->conflicts_after)
     return bf_fail(
         diagnostic, BF_UNSUPPORTED, "internal error: lower bound %llu above %llu conflicts",
         (unsigned long long)solution->lower_bound, (unsigned long long)solution->conflicts_after);
-  solution->proven = solution->conflicts_after == 0 ||
-                     (found->complete && solution->lower_bound == solution->conflicts_after);
+  solution->proven = estimate.share == 1 &&
+                     (solution->conflicts_after == 0 ||
+                      (found->complete && solution->lower_bound == solution->conflicts_after));
   solution->candidates_tested = found->candidates_tested;
   solution->candidates_total = found->candidates_total;
   solution->chosen_count = found->chosen_count;
@@ -182,23 +203,31 @@ static size_t most_accesses(double limit_seconds) {
   return most < 1024 ? 1024 : most > 131072 ? 131072 : (size_t)most;
 }
 
-/* When the bound of pairs ends to take further accesses. */
-static double pairs_until(const bf_solve_options *options) {
-  return options->time_limit_seconds > 0 ? bf_seconds() + 0.1 * options->time_limit_seconds : 0;
+/* When, of a limit, that share is over; 0: never. */
+static double share_of_limit(const bf_prepared *prepared, double share) {
+  return prepared->limit_seconds > 0 ? prepared->started + share * prepared->limit_seconds : 0;
 }
 
-int bf_search_prepare(const bf_solve_options *options, bf_prepared *prepared,
-                      bf_diagnostic *diagnostic) {
+int bf_search_prepare(const bf_solve_options *options, const bf_search_watch *watch,
+                      bf_prepared *prepared, bf_diagnostic *diagnostic) {
   double started = bf_seconds();
+  bf_estimate estimate;
+  bf_search_watch own = watch ? *watch : (bf_search_watch){.step = NULL};
+  prepared->limit_seconds = options->time_limit_seconds;
+  prepared->share = 1;
   int error = check_options(options, diagnostic);
   if (!error)
-    error = bf_cases_conflicts(&prepared->cases, NULL, &prepared->conflicts_before,
-                               &prepared->wavefronts_before, diagnostic);
-  prepared->count_seconds = bf_seconds() - started;
-  if (!error)
+    error = count(prepared, NULL, share_of_limit(prepared, 0.25), &estimate, diagnostic);
+  if (!error) {
+    prepared->conflicts_before = estimate.conflicts;
+    prepared->wavefronts_before = estimate.wavefronts;
+    prepared->count_seconds = bf_seconds() - started;
+    own.step = "accesses";
+    own.until = prepared->limit_seconds > 0 ? bf_seconds() + 0.1 * prepared->limit_seconds : 0;
     error = bf_problem_sample(&prepared->cases, options->granule_bytes,
-                              most_accesses(options->time_limit_seconds), pairs_until(options),
-                              &prepared->problem, diagnostic);
+                              most_accesses(options->time_limit_seconds), &own, &prepared->problem,
+                              diagnostic);
+  }
   if (error)
     bf_search_prepared_free(prepared);
   return error;
@@ -225,6 +254,17 @@ int bf_search_run(bf_prepared *prepared, const bf_solve_options *options,
   return error;
 }
 
+void bf_search_tell_share(const bf_prepared *prepared, const bf_solve_options *options,
+                          const bf_search_watch *watch) {
+  if (watch && watch->share)
+    *watch->share = prepared->share;
+  if (prepared->share < 1)
+    bf_say(&options->logger, BF_LOG_WARNING,
+           "the time limit is too short to count all accesses: conflicts are estimated from %.1f%% "
+           "of them",
+           100 * prepared->share);
+}
+
 /* What the solution does not show by itself. */
 static void remark(const bf_solve_options *options, const bf_solution *solution) {
   if (options->method == BF_METHOD_EXACT && !solution->proven)
@@ -248,17 +288,22 @@ bool bf_search_goes_on(const bf_search_watch *watch, uint64_t done, uint64_t all
          watch->tell(watch->context, watch->step, all ? (double)done / (double)all : 1);
 }
 
-/* The whole search; the time that judging takes is kept back. */
+/* The whole search; the time that judging takes is kept back, a third of the limit at most. */
 static int find(const bf_machine *machine, const bf_workload *workload,
                 const bf_solve_options *options, const bf_search_watch *watch,
                 bf_solution *solution, bf_diagnostic *diagnostic) {
   bf_prepared prepared;
   bf_search_watch own = watch ? *watch : (bf_search_watch){.step = NULL};
   BF_TRY(bf_search_list(machine, workload, options, &prepared, diagnostic));
-  BF_TRY(bf_search_prepare(options, &prepared, diagnostic));
-  if (options->time_limit_seconds > 0)
-    own.until = prepared.started + options->time_limit_seconds - 1.5 * prepared.count_seconds;
+  BF_TRY(bf_search_prepare(options, watch, &prepared, diagnostic));
+  if (options->time_limit_seconds > 0) {
+    double judging = 1.5 * prepared.count_seconds, most = options->time_limit_seconds / 3;
+    prepared.judge_until = share_of_limit(&prepared, 0.97);
+    own.until = share_of_limit(&prepared, 0.97) - (judging < most ? judging : most);
+  }
   int error = bf_search_run(&prepared, options, &own, solution, diagnostic);
+  if (!error)
+    bf_search_tell_share(&prepared, options, watch);
   bf_search_prepared_free(&prepared);
   return error;
 }

@@ -2,6 +2,7 @@
 #include "search/spectrum.h"
 
 #include "gf2/gf2.h"
+#include "search/lightest.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -62,24 +63,19 @@ static void sum_fixed(double *value, unsigned bits, unsigned fixed) {
   }
 }
 
-static int compare(const void *a, const void *b) {
-  double x = *(const double *)a, y = *(const double *)b;
-  return x < y ? -1 : x > y;
-}
+/* Additions of a second. */
+static const double work_of_second = 1e9;
 
-uint64_t bf_spectrum_bound(bf_spectrum *spectrum, unsigned m, unsigned fixed) {
-  double *value = spectrum->value, bound = 0;
+uint64_t bf_spectrum_bound(bf_spectrum *spectrum, unsigned m, unsigned fixed, double seconds) {
+  double *value = spectrum->value, bound = 0, least = 0;
   unsigned bits = use_bits(spectrum, spectrum->used | (uint32_t)bf_gf2_low_bits(fixed));
   if (bits >= m) {
-    size_t chosen = (size_t)1 << (m - fixed);
     transform(value, bits);
-    double whole = value[0], sum;
+    double whole = value[0];
     sum_fixed(value, bits, fixed);
-    sum = value[0];
-    qsort(value + 1, ((size_t)1 << (bits - fixed)) - 1, sizeof *value, compare);
-    for (size_t f = 1; f < chosen; f++)
-      sum += value[f];
-    bound = sum / (double)((uint64_t)1 << m) - spectrum->short_of - 1e-9 * whole;
+    if (m == fixed ||
+        bf_lightest_space(value, bits - fixed, m - fixed, seconds * work_of_second, &least))
+      bound = (value[0] + least) / (double)((uint64_t)1 << m) - spectrum->short_of - 1e-9 * whole;
   }
   bf_spectrum_free(spectrum);
   return bound > 0 ? (uint64_t)ceil(bound) : 0;

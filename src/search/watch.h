@@ -13,6 +13,7 @@ typedef struct bf_search_watch {
   void *context;
   const char *step; /* what runs */
   double until;     /* bf_seconds() at which it ends; 0: no limit */
+  double *share;    /* where not NULL: the share of the accesses that conflicts were counted of */
 } bf_search_watch;
 
 /* Whether the time of the watch is over. Any thread; watch may be NULL. */

@@ -4,6 +4,7 @@
 #include "search/ladder.h"
 #include "search/search.h"
 
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <string.h>
@@ -165,7 +166,7 @@ static void pairs_bound_all_hashes(void **state) {
     const bf_solve_case own = {machine, workload};
     const bf_cases cases = {&own, 1};
     bf_problem problem;
-    assert_int_equal(bf_problem_sample(&cases, granule, most, 0, &problem, NULL), BF_OK);
+    assert_int_equal(bf_problem_sample(&cases, granule, most, NULL, &problem, NULL), BF_OK);
     uint64_t best = brute_force((brute){&own, 1, granule == 8, 1000, 0});
     assert_true(problem.least <= best);
     met += best > 0 && problem.least == best;
@@ -280,8 +281,8 @@ static void instructions_have_a_price(void **state) {
   bf_machine_free(machine);
 }
 
-/* Where there is no time to count every step, the exact one is there still, and is counted in full.
- */
+/* Where there is no time to count every step, the exact one is there still, and what it leaves is
+ * estimated. */
 static void exact_step_is_never_left_out(void **state) {
   (void)state;
   random_state = 12;
@@ -297,7 +298,7 @@ static void exact_step_is_never_left_out(void **state) {
   assert_string_equal(ladder.step[1].name, "exact");
   assert_int_equal(bf_hash_parse(ladder.step[1].hash, &geometry, &hash, NULL), BF_OK);
   assert_int_equal(bf_problem_conflicts(machine, workload, hash, &conflicts, NULL), BF_OK);
-  assert_int_equal(conflicts, ladder.step[1].conflicts);
+  assert_true(fabs((double)ladder.step[1].conflicts - (double)conflicts) < 0.1 * (double)conflicts);
   bf_hash_free(hash);
   bf_workload_free(workload);
   bf_machine_free(machine);
