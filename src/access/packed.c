@@ -155,7 +155,7 @@ int bf_packed_put_access(bf_trace_writer *writer, const bf_access *access,
   BF_TRY(put_site(writer, access->site, &site, diagnostic));
   bf_text *text = &writer->buffer;
   bf_shape shape;
-  bf_shape_take(&shape, access);
+  bf_shape_take(&shape, access, writer->kernel);
   int recalled = -1;
   unsigned tag = choose_tag(writer, access, &shape, &recalled);
   put_byte(text, tag);
@@ -254,27 +254,31 @@ static void get_site(record *r, bf_trace *trace, bf_access *access) {
   access->site = number ? bf_sites_text(&trace->sites, trace->site - 1) : NULL;
 }
 
-/* get_signed where two bytes are sure to be there, fast for numbers that need no more. */
-static inline int64_t get_near(record *r) {
-  unsigned first = r->at[0], second = r->at[1];
-  if (first >= 0x80 && second >= 0x80)
-    return get_signed(r);
-  unsigned value = first < 0x80 ? first : (first & 0x7F) | second << 7;
-  r->at += first < 0x80 ? 1 : 2;
-  return (int64_t)(value >> 1) ^ -(int64_t)(value & 1);
-}
-
-/* Listed addresses of the active lanes. */
-static void get_listed(record *r, uint32_t before, bf_access *access) {
+/* Listed addresses of the active lanes, the slow way: any number is read, any fault found. */
+static void list_each(record *r, uint32_t before, bf_access *access) {
   int64_t address = before;
   memset(access->address, 0, sizeof access->address);
   for (uint64_t left = access->mask; left && !r->fault; left &= left - 1) {
-    int64_t distance = r->end - r->at >= 2 ? get_near(r) : get_signed(r);
+    int64_t distance = get_signed(r);
     if (distance < -address || distance > UINT32_MAX - address)
       broken(r, far_away);
     else
       access->address[__builtin_ctzll(left)] = (uint32_t)(address += distance);
   }
+}
+
+/* The same, all lanes at once where the numbers are short and right. */
+static void get_listed(record *r, bf_trace *trace) {
+  bf_access *access = &trace->current;
+  uint32_t before = trace->shapes.first;
+  const unsigned char *behind = NULL;
+  if (access->mask <= UINT32_MAX && trace->limits.lanes <= BF_LANES &&
+      r->end - r->at >= BF_LANES_LIST_BYTES)
+    behind = trace->kernel->list(r->at, (uint32_t)access->mask, before, access->address);
+  if (behind)
+    r->at = behind;
+  else
+    list_each(r, before, access);
 }
 
 /* Takes operation, width, lanes and site from a remembered shape. */
@@ -385,9 +389,23 @@ static void get_moved(record *r, unsigned tag, bf_trace *trace, bool *known) {
     return;
   shapes->first = (uint32_t)first;
   if ((tag & ADDRESSES) != ADDRESSES_SAME || trace->is_bare)
-    bf_shape_place(shape, shapes->first, trace->limits.lanes, access);
+    bf_shape_place(shape, shapes->first, trace->limits.lanes, trace->kernel, access);
   *known = !(tag & (HAS_OP | HAS_COUNT)) &&
            bf_shape_fits(shape, first, access->width_bytes, trace->limits.allocation_bytes);
+}
+
+/* Makes the access that was listed the next shape; true where nothing else is to be checked. */
+static bool take_listed(unsigned tag, bf_trace *trace) {
+  const bf_access *access = &trace->current;
+  bf_shapes *shapes = &trace->shapes;
+  bool lanes_fit = trace->limits.lanes >= 64 || access->mask >> trace->limits.lanes == 0;
+  bf_shape *shape = bf_shapes_next(shapes);
+  bf_shape_take(shape, access, trace->kernel);
+  shape->site_number = trace->site;
+  shapes->first = access->address[__builtin_ctzll(access->mask)];
+  return !(tag & (HAS_OP | HAS_COUNT)) && lanes_fit &&
+         (shape->bits & (access->width_bytes - 1)) == 0 &&
+         bf_shape_fits(shape, shapes->first, access->width_bytes, trace->limits.allocation_bytes);
 }
 
 /* What follows an access's tag, into the trace's current access, which holds the access before. */
@@ -402,19 +420,15 @@ static int read_access(record *r, unsigned tag, bf_trace *trace, bf_diagnostic *
   else
     get_fields(r, tag, trace, access);
   if (!r->fault && is_listed)
-    get_listed(r, trace->shapes.first, access);
+    get_listed(r, trace);
   else if (!r->fault)
     get_moved(r, tag, trace, &known);
   if (r->fault)
     return damaged(trace, diagnostic, r->fault);
+  if (is_listed && access->mask)
+    known = take_listed(tag, trace);
   if (!known)
     BF_TRY(check_access(trace, access, diagnostic));
-  if (is_listed) {
-    bf_shape *shape = bf_shapes_next(&trace->shapes);
-    bf_shape_take(shape, access);
-    shape->site_number = trace->site;
-    trace->shapes.first = access->address[__builtin_ctzll(access->mask)];
-  }
   trace->is_listed = is_listed;
   trace->is_bare = false;
   if (!bf_trace_tally(trace, access))
@@ -453,6 +467,12 @@ typedef struct walk {
   const char *site;
   uint32_t site_number;
 } walk;
+
+/* Whether a record with that tag may be one of these. */
+static inline bool is_short(unsigned tag) {
+  return tag == (TAG_ACCESS | ADDRESSES_SAME) || tag == (TAG_ACCESS | ADDRESSES_MOVED) ||
+         tag == (TAG_ACCESS | ADDRESSES_RECALLED);
+}
 
 /* Steps over such a record: false at another one, and at one of which the slow way says what is
  * wrong with it. */
@@ -541,7 +561,8 @@ uint64_t bf_packed_pass(bf_trace *trace, bf_repeats *repeats, uint64_t most) {
   const uint64_t allocation = trace->limits.allocation_bytes, count = access->count;
   const int64_t room = allocation > UINT32_MAX ? (int64_t)UINT32_MAX + 1 : (int64_t)allocation;
   uint64_t passed = 0;
-  if (trace->accesses == 0 || trace->finished)
+  if (trace->accesses == 0 || trace->finished || window->begin == window->end ||
+      !is_short(window->data[window->begin]))
     return 0;
   if (most > (BF_EXECUTIONS_MAX - trace->executions) / count)
     most = (BF_EXECUTIONS_MAX - trace->executions) / count;

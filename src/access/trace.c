@@ -69,6 +69,7 @@ static int open_reader(const char *name, bf_reader *reader, bf_trace_form form,
   snprintf(trace->file, sizeof trace->file, "%s", name);
   trace->limits = *limits;
   trace->foreign.form = form;
+  trace->kernel = bf_lanes_best();
   trace->window.reader = reader;
   int error = begin(trace, diagnostic);
   if (error)
@@ -225,6 +226,7 @@ int bf_trace_writer_open(const char *path, bool packed, bf_trace_writer **out,
   if (!writer)
     return bf_no_memory(diagnostic);
   writer->packed = packed;
+  writer->kernel = bf_lanes_best();
   int error = bf_writer_open(path, packed, &writer->writer, diagnostic);
   if (error) {
     bf_trace_writer_close(writer);

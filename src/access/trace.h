@@ -49,7 +49,8 @@ struct bf_trace {
   bool is_bare;        /* packed: its addresses are not put together yet */
   bool is_listed;      /* packed: they were listed */
   uint32_t site;       /* packed: the number of its site, 0: none */
-  bf_shapes shapes;    /* packed */
+  const bf_lanes_kernel *kernel;
+  bf_shapes shapes; /* packed */
 };
 
 struct bf_trace_writer {
@@ -59,7 +60,8 @@ struct bf_trace_writer {
   bf_sites sites;
   uint64_t accesses;
   bf_access previous; /* packed: the access before, without its addresses */
-  bf_shapes shapes;   /* packed */
+  const bf_lanes_kernel *kernel;
+  bf_shapes shapes; /* packed */
 };
 
 /* bf_sites_intern with a diagnostic; *site becomes the kept string. */
