@@ -132,10 +132,10 @@ static int convert_hash(const settings *s) {
 /* Copies every access, in bounded memory. */
 static int copy_accesses(bf_trace *trace, bf_trace_writer *writer, uint64_t *accesses,
                          bf_diagnostic *diagnostic) {
-  bf_access access;
+  const bf_access *access;
   int result;
-  while ((result = bf_trace_next(trace, &access, diagnostic)) > 0) {
-    BF_TRY(bf_trace_writer_add(writer, &access, diagnostic));
+  while ((result = bf_trace_step(trace, &access, diagnostic)) > 0) {
+    BF_TRY(bf_trace_writer_add(writer, access, diagnostic));
     ++*accesses;
   }
   return result < 0 ? result : bf_trace_writer_commit(writer, diagnostic);

@@ -6,6 +6,7 @@
  * The file around the records is zstd-compressed, which makes long repetitions almost free. */
 #include "access/trace.h"
 
+#include <assert.h>
 #include <string.h>
 
 static const unsigned char magic[8] = {0x89, 'B', 'F', 'T', 'R', 'A', 'C', 'E'};
@@ -32,55 +33,78 @@ enum {
 
 /* ---- Writing ---- */
 
-static void put_byte(bf_text *text, unsigned byte) {
-  char c = (char)byte;
-  bf_text_add(text, &c, 1);
-}
+/* Room for a record without strings but the name of an operation: tag, name, width, three numbers,
+ * and one number per lane. */
+enum { NAME_MAX_BYTES = 16, PUT_MAX_BYTES = 1 + 1 + NAME_MAX_BYTES + 1 + (4 + BF_MAX_LANES) * 10 };
 
-static void put_varint(bf_text *text, uint64_t value) {
+static unsigned char *put_varint(unsigned char *at, uint64_t value) {
   for (; value >= 0x80; value >>= 7)
-    put_byte(text, (unsigned)(value & 0x7F) | 0x80);
-  put_byte(text, (unsigned)value);
+    *at++ = (unsigned char)(value | 0x80);
+  *at++ = (unsigned char)value;
+  return at;
 }
 
-static void put_signed(bf_text *text, int64_t value) {
-  put_varint(text, (uint64_t)value << 1 ^ (uint64_t)(value >> 63));
+static unsigned char *put_signed(unsigned char *at, int64_t value) {
+  return put_varint(at, (uint64_t)value << 1 ^ (uint64_t)(value >> 63));
 }
 
-static void put_string(bf_text *text, const char *string) {
-  size_t length = strlen(string);
-  put_varint(text, length);
-  bf_text_add(text, string, length);
+static unsigned char *put_name(unsigned char *at, const char *name) {
+  size_t length = strlen(name);
+  assert(length <= NAME_MAX_BYTES);
+  *at++ = (unsigned char)length;
+  memcpy(at, name, length);
+  return at + length;
+}
+
+/* Appends what was put between bytes and end. */
+static void append(bf_text *text, const unsigned char *bytes, const unsigned char *end) {
+  bf_text_add(text, (const char *)bytes, (size_t)(end - bytes));
 }
 
 void bf_packed_put_header(bf_text *text) {
+  const char version = VERSION;
   bf_text_add(text, (const char *)magic, sizeof magic);
-  put_byte(text, VERSION);
+  bf_text_add(text, &version, 1);
 }
 
 void bf_packed_put_end(bf_trace_writer *writer) {
-  put_byte(&writer->buffer, TAG_END);
-  put_varint(&writer->buffer, writer->accesses);
+  unsigned char bytes[PUT_MAX_BYTES] = {TAG_END};
+  append(&writer->buffer, bytes, put_varint(bytes + 1, writer->accesses));
+}
+
+static void put_new_site(bf_text *text, const char *site) {
+  unsigned char bytes[PUT_MAX_BYTES] = {TAG_SITE};
+  append(text, bytes, put_varint(bytes + 1, strlen(site)));
+  bf_text_puts(text, site);
 }
 
 /* Sets *number to 0 for no site and else to 1 + the site's number, and writes the record that
- * defines the site if it is new. */
+ * defines the site if it is new. Sites are found again by where their text stands; that it is still
+ * the same is looked at. */
 static int put_site(bf_trace_writer *writer, const char *site, uint32_t *number,
                     bf_diagnostic *diagnostic) {
   *number = 0;
   if (!site)
     return BF_OK;
+  uint32_t *near =
+      &writer->near[(uintptr_t)site * 0x9E3779B97F4A7C15u >> (64 - BF_NEAR_SITES_BITS)];
+  if (*near && strcmp(bf_sites_text(&writer->sites, *near - 1), site) == 0) {
+    *number = *near;
+    return BF_OK;
+  }
+  size_t offset;
+  const char *fault = bf_site_fault(site, strlen(site), &offset);
+  if (fault)
+    return bf_fail(diagnostic, BF_BAD_INPUT, "%s", fault);
   uint32_t known = writer->sites.count;
   int error = bf_sites_intern(&writer->sites, site, strlen(site), number);
   if (error == BF_UNSUPPORTED)
     return bf_fail(diagnostic, error, "too many distinct sites");
   if (error)
     return bf_no_memory(diagnostic);
-  if (*number == known) {
-    put_byte(&writer->buffer, TAG_SITE);
-    put_string(&writer->buffer, site);
-  }
-  ++*number;
+  if (*number == known)
+    put_new_site(&writer->buffer, site);
+  *near = ++*number;
   return BF_OK;
 }
 
@@ -114,17 +138,19 @@ static unsigned choose_tag(const bf_trace_writer *writer, const bf_access *acces
 
 /* The lowest active lane's address less that of the access before; listed ones then each less the
  * active lane's before it. */
-static void put_addresses(bf_text *text, unsigned form, const bf_access *access, uint32_t before) {
+static unsigned char *put_addresses(unsigned char *at, unsigned form, const bf_access *access,
+                                    uint32_t before) {
   if (form == ADDRESSES_SAME)
-    return;
+    return at;
   uint64_t left = access->mask;
   int64_t last = before;
   do {
     int64_t address = access->address[__builtin_ctzll(left)];
-    put_signed(text, address - last);
+    at = put_signed(at, address - last);
     last = address;
     left &= left - 1;
   } while (left && form == ADDRESSES_LISTED);
+  return at;
 }
 
 /* Takes access for the one before. */
@@ -149,29 +175,43 @@ static void remember(bf_trace_writer *writer, const bf_access *access, const bf_
   before->site = kept;
 }
 
+/* Whether the access is as right as the one before, of which all was checked. */
+static bool is_as_right(const bf_trace_writer *writer, const bf_access *access,
+                        const bf_shape *shape) {
+  const bf_access *before = &writer->previous;
+  return writer->accesses && access->op == before->op &&
+         access->width_bytes == before->width_bytes && access->count &&
+         (shape->bits & (access->width_bytes - 1)) == 0;
+}
+
 int bf_packed_put_access(bf_trace_writer *writer, const bf_access *access,
                          bf_diagnostic *diagnostic) {
   uint32_t site;
-  BF_TRY(put_site(writer, access->site, &site, diagnostic));
-  bf_text *text = &writer->buffer;
   bf_shape shape;
+  if (!access->mask)
+    return bf_access_check_writable(access, diagnostic);
   bf_shape_take(&shape, access, writer->kernel);
+  if (!is_as_right(writer, access, &shape))
+    BF_TRY(bf_access_check_writable(access, diagnostic));
+  BF_TRY(put_site(writer, access->site, &site, diagnostic));
   int recalled = -1;
   unsigned tag = choose_tag(writer, access, &shape, &recalled);
-  put_byte(text, tag);
+  unsigned char bytes[PUT_MAX_BYTES], *at = bytes;
+  *at++ = (unsigned char)tag;
   if (tag & HAS_OP) {
-    put_string(text, bf_op_name(access->op));
-    put_byte(text, access->width_bytes);
+    at = put_name(at, bf_op_name(access->op));
+    *at++ = (unsigned char)access->width_bytes;
   }
   if (tag & HAS_MASK)
-    put_varint(text, access->mask);
+    at = put_varint(at, access->mask);
   if (tag & HAS_COUNT)
-    put_varint(text, access->count);
+    at = put_varint(at, access->count);
   if (tag & HAS_SITE)
-    put_varint(text, site);
+    at = put_varint(at, site);
   if ((tag & ADDRESSES) == ADDRESSES_RECALLED)
-    put_byte(text, (unsigned)recalled);
-  put_addresses(text, tag & ADDRESSES, access, writer->shapes.first);
+    *at++ = (unsigned char)recalled;
+  at = put_addresses(at, tag & ADDRESSES, access, writer->shapes.first);
+  append(&writer->buffer, bytes, at);
   remember(writer, access, &shape, tag & ADDRESSES, recalled, site);
   return BF_OK;
 }

@@ -250,27 +250,28 @@ static int flush(bf_trace_writer *writer, size_t least, bf_diagnostic *diagnosti
   return error;
 }
 
-/* What no trace file can hold. */
-static int check_writable(const bf_access *access, bf_diagnostic *diagnostic) {
+int bf_access_check_writable(const bf_access *access, bf_diagnostic *diagnostic) {
   const bf_trace_limits any = {.lanes = BF_MAX_LANES, .allocation_bytes = (uint64_t)UINT32_MAX + 1};
   int fault;
-  int error = bf_access_check(access, &any, &fault, diagnostic);
-  if (error || !access->site)
-    return error;
+  return bf_access_check(access, &any, &fault, diagnostic);
+}
+
+/* Appends the line of an access. */
+static int put_line(bf_trace_writer *writer, const bf_access *access, bf_diagnostic *diagnostic) {
+  BF_TRY(bf_access_check_writable(access, diagnostic));
   size_t offset;
-  const char *reason = bf_site_fault(access->site, strlen(access->site), &offset);
-  return reason ? bf_fail(diagnostic, BF_BAD_INPUT, "%s", reason) : BF_OK;
+  const char *fault =
+      access->site ? bf_site_fault(access->site, strlen(access->site), &offset) : NULL;
+  if (fault)
+    return bf_fail(diagnostic, BF_BAD_INPUT, "%s", fault);
+  bf_trace_print_line(access, &writer->buffer);
+  return BF_OK;
 }
 
 int bf_trace_writer_add(bf_trace_writer *writer, const bf_access *access,
                         bf_diagnostic *diagnostic) {
-  int error = check_writable(access, diagnostic);
-  if (!error && writer->packed)
-    error = bf_packed_put_access(writer, access, diagnostic);
-  else if (!error)
-    bf_trace_print_line(access, &writer->buffer);
-  if (error)
-    return error;
+  BF_TRY(writer->packed ? bf_packed_put_access(writer, access, diagnostic)
+                        : put_line(writer, access, diagnostic));
   writer->accesses++;
   return flush(writer, WRITE_BYTES, diagnostic);
 }

@@ -53,6 +53,8 @@ struct bf_trace {
   bf_shapes shapes; /* packed */
 };
 
+enum { BF_NEAR_SITES_BITS = 6 };
+
 struct bf_trace_writer {
   bf_writer *writer;
   bool packed;
@@ -61,8 +63,12 @@ struct bf_trace_writer {
   uint64_t accesses;
   bf_access previous; /* packed: the access before, without its addresses */
   const bf_lanes_kernel *kernel;
-  bf_shapes shapes; /* packed */
+  bf_shapes shapes;                       /* packed */
+  uint32_t near[1 << BF_NEAR_SITES_BITS]; /* packed: 1 + the number of a site, by where it stood */
 };
+
+/* Refuses an access that no trace can hold, whatever its site. */
+int bf_access_check_writable(const bf_access *access, bf_diagnostic *diagnostic);
 
 /* bf_sites_intern with a diagnostic; *site becomes the kept string. */
 int bf_trace_intern(bf_sites *sites, const char *file, const char *bytes, size_t length,
