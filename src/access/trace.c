@@ -238,6 +238,10 @@ int bf_trace_writer_open(const char *path, bool packed, bf_trace_writer **out,
   return BF_OK;
 }
 
+int bf_trace_writer_set_level(bf_trace_writer *writer, int level, bf_diagnostic *diagnostic) {
+  return bf_writer_set_level(writer->writer, level, diagnostic);
+}
+
 /* Hands the buffer on if it holds at least `least` bytes. */
 static int flush(bf_trace_writer *writer, size_t least, bf_diagnostic *diagnostic) {
   bf_text *buffer = &writer->buffer;
