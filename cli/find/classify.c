@@ -1,12 +1,15 @@
 /* bankfold classify: what pattern each access of a trace follows, in words and numbers. */
+#include "cli/find/site_table.h"
 #include "cli/find/spool.h"
+#include "cli/progress.h"
 
 #include <string.h>
 
 typedef struct settings {
   cli_common common;
   const char *from;
-  uint64_t columns, block_x;
+  uint64_t columns, block_x, threads;
+  bool summary, accesses, json_lines;
 } settings;
 
 static const cli_option options[] = {
@@ -14,6 +17,14 @@ static const cli_option options[] = {
      "elements in a row of the 2-D array that is accessed"},
     {"block-x", CLI_NUMBER, offsetof(settings, block_x), "N", NULL,
      "threads in a row of the thread block (blockDim.x), if fewer than the lanes"},
+    {"summary", CLI_FLAG, offsetof(settings, summary), NULL, NULL,
+     "only how many accesses are of which class, and what they cost (as --json does)"},
+    {"accesses", CLI_FLAG, offsetof(settings, accesses), NULL, NULL,
+     "list every access with --json too"},
+    {"json-lines", CLI_FLAG, offsetof(settings, json_lines), NULL, NULL,
+     "write each access as a line of JSON as soon as it is read"},
+    {"threads", CLI_NUMBER, offsetof(settings, threads), "N", NULL,
+     "threads to use where accesses are not listed (default one per core)"},
     CLI_COMMON(settings),
     CLI_FROM(settings),
 };
@@ -26,7 +37,8 @@ typedef struct run_state {
   const settings *settings;
   const char *file;
   bf_machine *machine;
-  bf_hash *hash;
+  bf_counter *counter;
+  bf_site_sums *sums; /* in place of a list */
   bf_trace *trace;
   bf_text text;
   bf_json json;
@@ -44,9 +56,7 @@ static int open_all(run_state *s, const char *path, bf_diagnostic *diagnostic) {
                    (unsigned long long)s->settings->block_x, bf_machine_name(s->machine), lanes);
   if (s->settings->columns > COLUMNS_MAX)
     return bf_fail(diagnostic, BF_BAD_INPUT, "--columns is more than %d", COLUMNS_MAX);
-  error = cli_load_hash(NULL, s->machine, &s->hash, diagnostic);
-  if (error)
-    return error;
+  BF_TRY(bf_counter_create(s->machine, NULL, &s->counter, diagnostic));
   bf_trace_limits limits = bf_machine_limits(s->machine);
   return bf_trace_open_form(path, cli_trace_form(s->settings->from), &limits, &s->trace,
                             diagnostic);
@@ -54,7 +64,8 @@ static int open_all(run_state *s, const char *path, bf_diagnostic *diagnostic) {
 
 static void close_all(run_state *s) {
   bf_trace_close(s->trace);
-  bf_hash_free(s->hash);
+  bf_counter_free(s->counter);
+  bf_site_sums_free(s->sums);
   bf_machine_free(s->machine);
   bf_text_free(&s->text);
   cli_spool_free(&s->spool);
@@ -152,7 +163,7 @@ static void write_access(bf_json *json, const bf_access *access, const bf_patter
 
 static int classify(run_state *s, const bf_access *access, bf_diagnostic *diagnostic) {
   bf_count count;
-  int error = bf_memory_count(s->machine, s->hash, access, &count, diagnostic);
+  int error = bf_counter_count(s->counter, access, &count, diagnostic);
   if (error) {
     snprintf(diagnostic->file, sizeof diagnostic->file, "%s", s->file);
     diagnostic->line = access->line;
@@ -166,7 +177,7 @@ static int classify(run_state *s, const bf_access *access, bf_diagnostic *diagno
   bf_pattern_explain(&pattern, access, &explanation);
   if (explanation.failed)
     error = bf_no_memory(diagnostic);
-  else if (s->settings->common.json)
+  else if (s->settings->common.json || s->settings->json_lines)
     write_access(&s->json, access, &pattern, explanation.data, &count);
   else
     print_access(s, access, &pattern, explanation.data, &count);
@@ -176,46 +187,107 @@ static int classify(run_state *s, const bf_access *access, bf_diagnostic *diagno
 
 /* ---- The whole trace ---- */
 
-/* Classifies every access into the spool. */
+/* Hands the text on: lines of JSON at once, all else to the spool. */
+static int hand_on(run_state *s, bf_diagnostic *diagnostic) {
+  if (!s->settings->json_lines)
+    return cli_spool_add(&s->spool, &s->text, diagnostic);
+  return cli_print(&s->text) == CLI_OK ? BF_OK
+                                       : bf_fail(diagnostic, BF_IO, "cannot write the output");
+}
+
+/* Classifies every access. */
 static int classify_all(run_state *s, bf_diagnostic *diagnostic) {
-  bf_access access;
+  const bf_access *access;
   int result;
-  while ((result = bf_trace_next(s->trace, &access, diagnostic)) > 0) {
-    int error = classify(s, &access, diagnostic);
-    if (!error && s->text.size >= PIECE_BYTES)
-      error = cli_spool_add(&s->spool, &s->text, diagnostic);
+  while ((result = bf_trace_step(s->trace, &access, diagnostic)) > 0) {
+    if (s->settings->json_lines)
+      s->json = (bf_json){.text = &s->text, .flat = {true}};
+    int error = classify(s, access, diagnostic);
+    if (!error && (s->settings->json_lines || s->text.size >= PIECE_BYTES))
+      error = hand_on(s, diagnostic);
     if (error)
       return error;
   }
   return result;
 }
 
-static int classify_trace(run_state *s, const char *path, bf_diagnostic *diagnostic) {
-  int error = open_all(s, path, diagnostic);
-  if (error)
-    return error;
-  bool json = s->settings->common.json;
+/* Lists every access. */
+static int list(run_state *s, bf_diagnostic *diagnostic) {
+  bool json = s->settings->common.json && !s->settings->json_lines;
   if (json) {
     bf_json_begin(&s->json, NULL, '{', false);
     bf_json_string(&s->json, "machine", bf_machine_name(s->machine));
     bf_json_begin(&s->json, "accesses", '[', false);
   }
-  error = classify_all(s, diagnostic);
-  if (error)
-    return error;
+  BF_TRY(classify_all(s, diagnostic));
   if (json) {
     bf_json_end(&s->json, ']');
     bf_json_end(&s->json, '}');
   }
-  return cli_spool_add(&s->spool, &s->text, diagnostic);
+  return hand_on(s, diagnostic);
+}
+
+static void write_classes(run_state *s) {
+  size_t count;
+  const bf_site_sum *row = bf_site_sums_rows(s->sums, &count);
+  bf_json_begin(&s->json, NULL, '{', false);
+  bf_json_string(&s->json, "machine", bf_machine_name(s->machine));
+  bf_json_begin(&s->json, "classes", '[', false);
+  for (size_t i = 0; i < count; i++) {
+    bf_json_begin(&s->json, NULL, '{', true);
+    bf_json_string(&s->json, "class", row[i].key);
+    bf_json_number(&s->json, "accesses", row[i].sum.accesses);
+    bf_json_number(&s->json, "wavefronts", row[i].sum.wavefronts);
+    bf_json_number(&s->json, "ideal", row[i].sum.ideal);
+    bf_json_number(&s->json, "conflicts", row[i].sum.conflicts);
+    if (row[i].worst_conflicts) {
+      bf_json_number(&s->json, "worst_line", row[i].worst_line);
+      bf_json_string(&s->json, "worst", row[i].worst);
+    }
+    bf_json_end(&s->json, '}');
+  }
+  bf_json_end(&s->json, ']');
+  bf_json_end(&s->json, '}');
+}
+
+/* How many accesses are of which class, by all threads. */
+static int sum_up(run_state *s, bf_diagnostic *diagnostic) {
+  BF_TRY(bf_site_sums_create(s->machine, NULL, BF_LOCK_PLAIN, &s->sums, diagnostic));
+  bf_site_sums_by_class(s->sums);
+  cli_block_bar bar = cli_block_bar_begin(s->file);
+  bar.unit = "bytes";
+  bf_site_sums_reading reading = {
+      .threads = (unsigned)s->settings->threads, .progress = cli_block_bar_step, .context = &bar};
+  int error = bf_site_sums_read(s->sums, s->trace, s->file, &reading, diagnostic);
+  cli_block_bar_end(&bar);
+  if (error)
+    return error;
+  if (s->settings->common.json)
+    write_classes(s);
+  else
+    cli_site_table_write(s->sums, cli_wants_color(&s->settings->common), &s->text);
+  return hand_on(s, diagnostic);
+}
+
+/* Whether every access is listed. */
+static bool wants_list(const settings *own) {
+  return own->accesses || own->json_lines || (!own->common.json && !own->summary);
 }
 
 static int run(const void *given, int count, char **arguments) {
   (void)count;
-  run_state s = {.settings = given};
+  const settings *own = given;
+  run_state s = {.settings = own};
   s.json.text = &s.text;
-  bf_diagnostic diagnostic;
-  int error = classify_trace(&s, arguments[0], &diagnostic);
+  bf_diagnostic diagnostic = {.caret = -1};
+  if (own->summary && (own->accesses || own->json_lines))
+    return cli_usage_error(&cli_classify, "--summary lists no accesses");
+  if (!wants_list(own) && (own->columns || own->block_x))
+    return cli_usage_error(&cli_classify,
+                           "--columns and --block-x are for a list of accesses: give --accesses");
+  int error = open_all(&s, arguments[0], &diagnostic);
+  if (!error)
+    error = wants_list(own) ? list(&s, &diagnostic) : sum_up(&s, &diagnostic);
   int status = !error ? cli_spool_print(&s.spool) : cli_complain(&diagnostic);
   close_all(&s);
   return status;
@@ -230,10 +302,13 @@ const cli_command cli_classify = {
         "block or random. All but random come with the matrix M and the origin o that give the\n"
         "element of a lane: (row, column) = M (ty, tx) + o, where tx and ty number the lanes in\n"
         "rows of --block-x lanes and the array has rows of --columns elements. An element is as\n"
-        "wide as the access.",
+        "wide as the access. With --summary, and with --json unless --accesses asks for each, "
+        "only\n"
+        "sums of each class are given, however long the trace is.",
     .examples = "bankfold classify kernel.trace                           # strides and blocks\n"
                 "bankfold classify transpose.trace --columns 16           # rows and columns\n"
                 "bankfold classify tile.trace --columns 32 --block-x 8    # 8 threads a row\n"
+                "bankfold classify long.bft --summary                     # sums by class\n"
                 "echo 'ld 4 ffffffff stride:32' | bankfold classify -     # one access\n",
     CLI_OPTIONS(options, settings),
     .least_arguments = 1,

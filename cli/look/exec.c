@@ -29,6 +29,7 @@ typedef struct settings {
   const char *profile, *html, *trace, *save_hashes, *time_limit, *rewrite, *check, *runtime,
       *sample, *hint_after;
   uint64_t own_status, hint_seconds;
+  bool prints_trace;
   bool try_hashes, quiet, as_written, keep_going, stand_ins, skip_rest, every_launch;
   uint32_t one_in; /* of sample: blocks, of which one is counted; 0: all are */
   cli_gate gate;
@@ -193,7 +194,7 @@ static int run_program(const settings *s, const bf_process_program *program, cha
                        bf_process_end *end, bf_diagnostic *diagnostic) {
   bf_process process = {.path = program->path,
                         .arguments = arguments,
-                        .output_is_error = s->common.json,
+                        .output_is_error = s->common.json || s->prints_trace,
                         .has_terminal = true};
   return bf_process_run(&process, end, diagnostic);
 }
@@ -270,6 +271,23 @@ static int check_writable(const char *path, bf_diagnostic *diagnostic) {
   return BF_OK;
 }
 
+/* Copies the trace of a run to standard output; a program without launches has none. */
+static int print_trace(const char *path, bf_diagnostic *diagnostic) {
+  char bytes[1 << 16];
+  size_t size;
+  FILE *file = fopen(path, "rb");
+  if (!file)
+    return errno == ENOENT ? BF_OK : bf_fail_file(diagnostic, BF_IO, path, "cannot open");
+  bool is_good = true;
+  while (is_good && (size = fread(bytes, 1, sizeof bytes, file)) > 0)
+    is_good = fwrite(bytes, 1, size, stdout) == size;
+  is_good = !ferror(file) && fflush(stdout) == 0 && is_good;
+  fclose(file);
+  return is_good || errno == EPIPE
+             ? BF_OK
+             : bf_fail(diagnostic, BF_IO, "cannot write the trace: %s", strerror(errno));
+}
+
 /* ---- The command ---- */
 
 /* All that a run needs. */
@@ -283,6 +301,7 @@ typedef struct loaded {
   char folder[PATH_MAX]; /* of the records of the run; in it two more: */
   char accesses[PATH_MAX + 16], trials[PATH_MAX + 16];
   char hashes[PATH_MAX + 16], rewrite[PATH_MAX + 16]; /* copies of files, where they are needed */
+  char trace[PATH_MAX + 16];                          /* where it is kept until it is printed */
 } loaded;
 
 /* Loads the machine and the hash, or the GPU that brings its own machine. */
@@ -348,6 +367,10 @@ static int load(settings *s, const char *name, loaded *to, bf_diagnostic *diagno
   BF_TRY(make_folders(to, diagnostic));
   BF_TRY(keep_hashes(&s->simulated.hash_file, "hashes", to, to->hashes, diagnostic));
   BF_TRY(keep_hashes(&s->rewrite, "rewrite", to, to->rewrite, diagnostic));
+  if (s->prints_trace) {
+    snprintf(to->trace, sizeof to->trace, "%s/.trace", to->folder);
+    s->trace = to->trace;
+  }
   BF_TRY(load_machine(s, to, diagnostic));
   if (s->save_hashes || s->rewrite)
     BF_TRY(check_geometry(to->machine, diagnostic));
@@ -415,6 +438,8 @@ static int check_usage(const settings *s) {
   if (simulated->hash && strcmp(simulated->hash, "auto") == 0)
     return cli_usage_error(&cli_exec, "--hash auto is for run; here --save-hashes FILE finds a "
                                       "hash for each kernel, and --rewrite FILE runs with them");
+  if (s->prints_trace && common->json)
+    return cli_usage_error(&cli_exec, "--json and the trace cannot both be standard output");
   if ((s->time_limit || s->try_hashes) && !s->save_hashes)
     return cli_usage_error(&cli_exec, "--try and --time-limit are for --save-hashes");
   if (s->save_hashes && (simulated->hash || simulated->hash_file))
@@ -568,6 +593,8 @@ static int run_and_tell(const settings *s, const loaded *from, int count, char *
                          .lock_hash = lock_hash ? lock_hash : "plain",
                          .skipped_rest = s->skip_rest};
   BF_TRY(write_results(s, &run, &from->program, from->folder, diagnostic));
+  if (s->prints_trace)
+    BF_TRY(print_trace(from->trace, diagnostic));
   *status = run.own_status;
   return s->save_hashes ? save_hashes(s, from, arguments, end.status, end.seconds, diagnostic)
                         : BF_OK;
@@ -592,6 +619,7 @@ static int run(const void *given, int count, char **arguments) {
   bf_diagnostic diagnostic = {.caret = -1};
   if (!s->own_status)
     s->own_status = CLI_BAD_INPUT;
+  s->prints_trace = s->trace && strcmp(s->trace, "-") == 0;
   int status = check_usage(s);
   if (status < 0)
     status = check_sample(s);
@@ -634,7 +662,7 @@ const cli_command cli_exec = {
         "bankfold exec ./app 1024                     # run it\n"
         "bankfold exec --profile app.json ./app       # the profile as JSON\n"
         "bankfold exec --hash fixed ./app             # as if memory were hashed\n"
-        "bankfold exec --save-trace app.trace ./app && bankfold solve app.trace\n"
+        "bankfold exec --save-trace - ./app | bankfold solve -   # the program prints on stderr\n"
         "bankfold exec --save-hashes app.hashes ./app # the best hash of each kernel\n"
         "bankfold exec --rewrite app.hashes ./app     # are results what they were?\n"
         "bankfold exec --detect races,uninitialised ./app\n"

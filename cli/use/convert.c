@@ -1,5 +1,6 @@
 /* bankfold convert: a hash in its other text forms, or a trace in its other file form. */
 #include "cli/cli.h"
+#include "cli/progress.h"
 
 #include <errno.h>
 #include <string.h>
@@ -8,6 +9,7 @@
 typedef struct settings {
   cli_common common;
   const char *from, *hash, *to, *output;
+  uint64_t level;
   bool packed, text;
 } settings;
 
@@ -20,6 +22,8 @@ static const cli_option options[] = {
     {"packed", CLI_FLAG, offsetof(settings, packed), NULL, NULL,
      "write the trace in the packed form (default)"},
     {"text", CLI_FLAG, offsetof(settings, text), NULL, NULL, "write the trace as text"},
+    {"level", CLI_NUMBER, offsetof(settings, level), "N", NULL,
+     "how hard zstd packs: 1 (fast) to 19 (small) (default 3)"},
     CLI_COMMON(settings),
     CLI_FROM(settings),
 };
@@ -129,14 +133,21 @@ static int convert_hash(const settings *s) {
 
 /* ---- Traces ---- */
 
+enum { LEVEL_MAX = 19, ACCESSES_BETWEEN_STEPS = 1 << 16 };
+
 /* Copies every access, in bounded memory. */
-static int copy_accesses(bf_trace *trace, bf_trace_writer *writer, uint64_t *accesses,
-                         bf_diagnostic *diagnostic) {
-  bf_access access;
+static int copy_accesses(bf_trace *trace, bf_trace_writer *writer, cli_block_bar *bar,
+                         uint64_t *accesses, bf_diagnostic *diagnostic) {
+  const bf_access *access;
   int result;
-  while ((result = bf_trace_next(trace, &access, diagnostic)) > 0) {
-    BF_TRY(bf_trace_writer_add(writer, &access, diagnostic));
-    ++*accesses;
+  while ((result = bf_trace_step(trace, &access, diagnostic)) > 0) {
+    BF_TRY(bf_trace_writer_add(writer, access, diagnostic));
+    if (++*accesses % ACCESSES_BETWEEN_STEPS)
+      continue;
+    uint64_t bytes, size;
+    bf_trace_place(trace, &bytes, &size);
+    if (!cli_block_bar_step(bar, bytes, size))
+      return bf_fail(diagnostic, BF_STOPPED, "interrupted");
   }
   return result < 0 ? result : bf_trace_writer_commit(writer, diagnostic);
 }
@@ -154,8 +165,13 @@ static int copy_trace(const settings *s, const char *path, uint64_t *accesses,
   error = bf_trace_open_form(path, cli_trace_form(s->from), &limits, &trace, diagnostic);
   if (!error)
     error = bf_trace_writer_open(s->output ? s->output : "-", !s->text, &writer, diagnostic);
+  if (!error && s->level)
+    error = bf_trace_writer_set_level(writer, (int)s->level, diagnostic);
+  cli_block_bar bar = cli_block_bar_begin(bf_input_name(path));
+  bar.unit = "bytes";
   if (!error)
-    error = copy_accesses(trace, writer, accesses, diagnostic);
+    error = copy_accesses(trace, writer, &bar, accesses, diagnostic);
+  cli_block_bar_end(&bar);
   if (error == BF_IO && errno == EPIPE)
     error = BF_OK; /* whoever reads has seen enough */
   bf_trace_writer_close(writer);
@@ -179,6 +195,8 @@ static int convert_trace(const settings *s, const char *path) {
   bool to_standard_output = !s->output || strcmp(s->output, "-") == 0;
   if (s->packed && s->text)
     return cli_usage_error(&cli_convert, "--packed and --text exclude each other");
+  if (s->level && (s->text || s->level > LEVEL_MAX))
+    return cli_usage_error(&cli_convert, "--level is 1 to %d, for packed traces", LEVEL_MAX);
   if (s->common.json && to_standard_output)
     return cli_usage_error(&cli_convert, "--json needs an --output file");
   if (!s->text && to_standard_output && isatty(1))
@@ -198,8 +216,9 @@ static int run(const void *given, int count, char **arguments) {
     return cli_usage_error(&cli_convert, "give --hash or a trace");
   if (count && s->to)
     return cli_usage_error(&cli_convert, "--to is for hashes, not for traces");
-  if (s->hash && (s->packed || s->text))
-    return cli_usage_error(&cli_convert, "--packed and --text are for traces, not for hashes");
+  if (s->hash && (s->packed || s->text || s->level))
+    return cli_usage_error(&cli_convert,
+                           "--packed, --text and --level are for traces, not for hashes");
   return s->hash ? convert_hash(s) : convert_trace(s, arguments[0]);
 }
 

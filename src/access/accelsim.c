@@ -67,23 +67,33 @@ bool bf_sass_shared(const char *opcode, size_t length, bf_op *op, unsigned *widt
 #define FAIL_AT(where, ...)                                                                        \
   bf_fail_at(line->diagnostic, line->file, line->number, line->text, where, __VA_ARGS__)
 
+static bool is_blank(char c) { return c == ' ' || c == '\t' || c == '\r'; }
+
+static void skip_blanks(bf_sass_line *line) {
+  while (is_blank(*line->at))
+    line->at++;
+}
+
 /* The length of the token at the cursor, 0 at the end of the line. */
 static size_t token_length(bf_sass_line *line) {
-  line->at += strspn(line->at, " \t\r");
-  return strcspn(line->at, " \t\r");
+  skip_blanks(line);
+  const char *at = line->at;
+  while (*at && !is_blank(*at))
+    at++;
+  return (size_t)(at - line->at);
 }
 
 int bf_sass_number(bf_sass_line *line, bool is_hexadecimal, const char *what, uint64_t *value) {
-  size_t length = token_length(line);
+  skip_blanks(line);
   const char *start = line->at;
-  bool good = length &&
-              (is_hexadecimal ? bf_parse_hex(&line->at, value) : bf_parse_number(&line->at, value));
-  return good && line->at == start + length ? BF_OK : FAIL_AT(start, "expected %s", what);
+  bool good = is_hexadecimal ? bf_parse_hex(&line->at, value) : bf_parse_number(&line->at, value);
+  bool ends = !*line->at || is_blank(*line->at);
+  return good && ends ? BF_OK : FAIL_AT(start, "expected %s", what);
 }
 
 /* The same for a number that may be negative, modulo 2^64. */
 static int signed_number(bf_sass_line *line, const char *what, uint64_t *value) {
-  token_length(line);
+  skip_blanks(line);
   bool is_negative = *line->at == '-';
   line->at += is_negative;
   BF_TRY(bf_sass_number(line, false, what, value));
@@ -121,7 +131,7 @@ static int pass_no_lanes(bf_sass_line *line, uint64_t mode) {
 /* Addresses of the active lanes, as the mode before them says. */
 static int read_addresses(bf_sass_line *line, bf_sass *sass) {
   uint64_t mode, address = 0, step = 0;
-  token_length(line);
+  skip_blanks(line);
   const char *start = line->at;
   BF_TRY(bf_sass_number(line, false, "how addresses are listed: 0, 1 or 2", &mode));
   if (mode > 2)
@@ -133,7 +143,7 @@ static int read_addresses(bf_sass_line *line, bf_sass *sass) {
   sass->is_strided = mode == 1;
   for (uint32_t left = sass->mask; left; left &= left - 1) {
     unsigned lane = (unsigned)__builtin_ctz(left);
-    token_length(line);
+    skip_blanks(line);
     sass->where[lane] = line->at;
     if (is_first || mode == 0)
       BF_TRY(bf_sass_number(line, true, "an address", &address));
@@ -155,7 +165,7 @@ int bf_sass_begin(bf_sass_line *line, bool has_source_line, bf_sass *sass) {
   if (has_source_line)
     BF_TRY(bf_sass_number(line, false, "a line of the source", &source_line));
   BF_TRY(bf_sass_number(line, true, "a program counter", &sass->pc));
-  token_length(line);
+  skip_blanks(line);
   const char *start = line->at;
   BF_TRY(bf_sass_number(line, true, "the mask of active lanes", &mask));
   if (mask > UINT32_MAX)

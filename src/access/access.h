@@ -119,6 +119,11 @@ void bf_trace_place(const bf_trace *trace, uint64_t *bytes, uint64_t *size);
 /* Lines read so far that hold no access. */
 uint64_t bf_trace_passed_over(const bf_trace *trace);
 
+/* How hard a packed trace is compressed, as zstd counts it: 1 (fast) to 19; before the first
+ * access.
+ */
+int bf_trace_writer_set_level(bf_trace_writer *writer, int level, bf_diagnostic *diagnostic);
+
 /* Writes all accesses of a workload to a file, as text. */
 int bf_workload_write(const bf_workload *workload, const char *path, bf_diagnostic *diagnostic);
 

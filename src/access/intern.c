@@ -10,9 +10,27 @@ typedef struct bf_site {
   uint32_t hash;
 } bf_site;
 
+/* Whole pieces of 32 bytes, four numbers beside each other, which do not wait for one another. */
+static uint64_t mix_lines(const unsigned char **bytes, size_t *size) {
+  uint64_t hash[4] = {1, 2, 3, 4}, piece[4];
+  for (; *size >= sizeof piece; *bytes += sizeof piece, *size -= sizeof piece) {
+    memcpy(piece, *bytes, sizeof piece);
+    for (unsigned i = 0; i < 4; i++) {
+      hash[i] = (hash[i] ^ piece[i]) * 0xD6E8FEB86659FD93u;
+      hash[i] ^= hash[i] >> 32;
+    }
+  }
+  uint64_t result = 0;
+  for (unsigned i = 0; i < 4; i++)
+    result = (result ^ hash[i]) * 0x9E3779B97F4A7C15u;
+  return result ^ result >> 32;
+}
+
 uint64_t bf_mix(const void *bytes, size_t size, uint64_t seed) {
   const unsigned char *at = bytes;
   uint64_t hash = (seed ^ size) * 0x9E3779B97F4A7C15u;
+  if (size >= 64)
+    hash ^= mix_lines(&at, &size);
   for (; size >= 8; at += 8, size -= 8) {
     uint64_t piece;
     memcpy(&piece, at, 8);

@@ -350,22 +350,35 @@ int bf_line_parse(const bf_line *line, const bf_trace_limits *limits, bf_access 
   return !error ? 1 : error;
 }
 
-/* Adds a space and a number; traces are full of them, so this is not left to printf. */
-static void add_number(bf_text *text, uint32_t value) {
+/* Puts a space and a number at `at`; traces are full of them, so this is not left to printf. */
+static char *put_number(char *at, uint32_t value) {
   char digits[11];
-  char *at = digits + sizeof digits;
+  char *from = digits + sizeof digits;
   do
-    *--at = (char)('0' + value % 10);
+    *--from = (char)('0' + value % 10);
   while (value /= 10);
-  *--at = ' ';
-  bf_text_add(text, at, (size_t)(digits + sizeof digits - at));
+  *--from = ' ';
+  for (; from < digits + sizeof digits; from++)
+    *at++ = *from;
+  return at;
+}
+
+/* A space and the mask in at least eight digits. */
+static char *put_mask(char *at, uint64_t mask) {
+  *at++ = ' ';
+  for (int shift = mask >> 32 ? 60 : 28; shift >= 0; shift -= 4)
+    if (shift < 32 || mask >> shift)
+      *at++ = "0123456789abcdef"[mask >> shift & 15];
+  return at;
 }
 
 void bf_trace_print_line(const bf_access *access, bf_text *text) {
-  bf_text_addf(text, "%s %u %08llx", bf_op_name(access->op), access->width_bytes,
-               (unsigned long long)access->mask);
+  char line[64 + BF_MAX_LANES * 11];
+  bf_text_puts(text, bf_op_name(access->op));
+  char *at = put_mask(put_number(line, access->width_bytes), access->mask);
   for (uint64_t left = access->mask; left; left &= left - 1)
-    add_number(text, access->address[__builtin_ctzll(left)]);
+    at = put_number(at, access->address[__builtin_ctzll(left)]);
+  bf_text_add(text, line, (size_t)(at - line));
   if (access->count != 1)
     bf_text_addf(text, " x%llu", (unsigned long long)access->count);
   if (access->site) {

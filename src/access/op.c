@@ -72,7 +72,12 @@ int bf_access_check_address(uint64_t address, unsigned width_bytes, const bf_tra
 /* Whether all active lanes are aligned and inside the allocation. */
 static bool addresses_fit(const bf_access *access, const bf_trace_limits *limits) {
   uint32_t bits = 0, highest = 0;
-  for (uint64_t left = access->mask; left; left &= left - 1) {
+  /* Where all of 32 lanes are active, the loop becomes vector code. */
+  for (unsigned lane = 0; access->mask == UINT32_MAX && lane < 32; lane++) {
+    bits |= access->address[lane];
+    highest = access->address[lane] > highest ? access->address[lane] : highest;
+  }
+  for (uint64_t left = access->mask == UINT32_MAX ? 0 : access->mask; left; left &= left - 1) {
     uint32_t address = access->address[__builtin_ctzll(left)];
     bits |= address;
     highest = address > highest ? address : highest;

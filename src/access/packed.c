@@ -6,6 +6,7 @@
  * The file around the records is zstd-compressed, which makes long repetitions almost free. */
 #include "access/trace.h"
 
+#include <assert.h>
 #include <string.h>
 
 static const unsigned char magic[8] = {0x89, 'B', 'F', 'T', 'R', 'A', 'C', 'E'};
@@ -32,55 +33,78 @@ enum {
 
 /* ---- Writing ---- */
 
-static void put_byte(bf_text *text, unsigned byte) {
-  char c = (char)byte;
-  bf_text_add(text, &c, 1);
-}
+/* Room for a record without strings but the name of an operation: tag, name, width, three numbers,
+ * and one number per lane. */
+enum { NAME_MAX_BYTES = 16, PUT_MAX_BYTES = 1 + 1 + NAME_MAX_BYTES + 1 + (4 + BF_MAX_LANES) * 10 };
 
-static void put_varint(bf_text *text, uint64_t value) {
+static unsigned char *put_varint(unsigned char *at, uint64_t value) {
   for (; value >= 0x80; value >>= 7)
-    put_byte(text, (unsigned)(value & 0x7F) | 0x80);
-  put_byte(text, (unsigned)value);
+    *at++ = (unsigned char)(value | 0x80);
+  *at++ = (unsigned char)value;
+  return at;
 }
 
-static void put_signed(bf_text *text, int64_t value) {
-  put_varint(text, (uint64_t)value << 1 ^ (uint64_t)(value >> 63));
+static unsigned char *put_signed(unsigned char *at, int64_t value) {
+  return put_varint(at, (uint64_t)value << 1 ^ (uint64_t)(value >> 63));
 }
 
-static void put_string(bf_text *text, const char *string) {
-  size_t length = strlen(string);
-  put_varint(text, length);
-  bf_text_add(text, string, length);
+static unsigned char *put_name(unsigned char *at, const char *name) {
+  size_t length = strlen(name);
+  assert(length <= NAME_MAX_BYTES);
+  *at++ = (unsigned char)length;
+  memcpy(at, name, length);
+  return at + length;
+}
+
+/* Appends what was put between bytes and end. */
+static void append(bf_text *text, const unsigned char *bytes, const unsigned char *end) {
+  bf_text_add(text, (const char *)bytes, (size_t)(end - bytes));
 }
 
 void bf_packed_put_header(bf_text *text) {
+  const char version = VERSION;
   bf_text_add(text, (const char *)magic, sizeof magic);
-  put_byte(text, VERSION);
+  bf_text_add(text, &version, 1);
 }
 
 void bf_packed_put_end(bf_trace_writer *writer) {
-  put_byte(&writer->buffer, TAG_END);
-  put_varint(&writer->buffer, writer->accesses);
+  unsigned char bytes[PUT_MAX_BYTES] = {TAG_END};
+  append(&writer->buffer, bytes, put_varint(bytes + 1, writer->accesses));
+}
+
+static void put_new_site(bf_text *text, const char *site) {
+  unsigned char bytes[PUT_MAX_BYTES] = {TAG_SITE};
+  append(text, bytes, put_varint(bytes + 1, strlen(site)));
+  bf_text_puts(text, site);
 }
 
 /* Sets *number to 0 for no site and else to 1 + the site's number, and writes the record that
- * defines the site if it is new. */
+ * defines the site if it is new. Sites are found again by where their text stands; that it is still
+ * the same is looked at. */
 static int put_site(bf_trace_writer *writer, const char *site, uint32_t *number,
                     bf_diagnostic *diagnostic) {
   *number = 0;
   if (!site)
     return BF_OK;
+  uint32_t *near =
+      &writer->near[(uintptr_t)site * 0x9E3779B97F4A7C15u >> (64 - BF_NEAR_SITES_BITS)];
+  if (*near && strcmp(bf_sites_text(&writer->sites, *near - 1), site) == 0) {
+    *number = *near;
+    return BF_OK;
+  }
+  size_t offset;
+  const char *fault = bf_site_fault(site, strlen(site), &offset);
+  if (fault)
+    return bf_fail(diagnostic, BF_BAD_INPUT, "%s", fault);
   uint32_t known = writer->sites.count;
   int error = bf_sites_intern(&writer->sites, site, strlen(site), number);
   if (error == BF_UNSUPPORTED)
     return bf_fail(diagnostic, error, "too many distinct sites");
   if (error)
     return bf_no_memory(diagnostic);
-  if (*number == known) {
-    put_byte(&writer->buffer, TAG_SITE);
-    put_string(&writer->buffer, site);
-  }
-  ++*number;
+  if (*number == known)
+    put_new_site(&writer->buffer, site);
+  *near = ++*number;
   return BF_OK;
 }
 
@@ -114,17 +138,19 @@ static unsigned choose_tag(const bf_trace_writer *writer, const bf_access *acces
 
 /* The lowest active lane's address less that of the access before; listed ones then each less the
  * active lane's before it. */
-static void put_addresses(bf_text *text, unsigned form, const bf_access *access, uint32_t before) {
+static unsigned char *put_addresses(unsigned char *at, unsigned form, const bf_access *access,
+                                    uint32_t before) {
   if (form == ADDRESSES_SAME)
-    return;
+    return at;
   uint64_t left = access->mask;
   int64_t last = before;
   do {
     int64_t address = access->address[__builtin_ctzll(left)];
-    put_signed(text, address - last);
+    at = put_signed(at, address - last);
     last = address;
     left &= left - 1;
   } while (left && form == ADDRESSES_LISTED);
+  return at;
 }
 
 /* Takes access for the one before. */
@@ -149,29 +175,43 @@ static void remember(bf_trace_writer *writer, const bf_access *access, const bf_
   before->site = kept;
 }
 
+/* Whether the access is as right as the one before, of which all was checked. */
+static bool is_as_right(const bf_trace_writer *writer, const bf_access *access,
+                        const bf_shape *shape) {
+  const bf_access *before = &writer->previous;
+  return writer->accesses && access->op == before->op &&
+         access->width_bytes == before->width_bytes && access->count &&
+         (shape->bits & (access->width_bytes - 1)) == 0;
+}
+
 int bf_packed_put_access(bf_trace_writer *writer, const bf_access *access,
                          bf_diagnostic *diagnostic) {
   uint32_t site;
-  BF_TRY(put_site(writer, access->site, &site, diagnostic));
-  bf_text *text = &writer->buffer;
   bf_shape shape;
-  bf_shape_take(&shape, access);
+  if (!access->mask)
+    return bf_access_check_writable(access, diagnostic);
+  bf_shape_take(&shape, access, writer->kernel);
+  if (!is_as_right(writer, access, &shape))
+    BF_TRY(bf_access_check_writable(access, diagnostic));
+  BF_TRY(put_site(writer, access->site, &site, diagnostic));
   int recalled = -1;
   unsigned tag = choose_tag(writer, access, &shape, &recalled);
-  put_byte(text, tag);
+  unsigned char bytes[PUT_MAX_BYTES], *at = bytes;
+  *at++ = (unsigned char)tag;
   if (tag & HAS_OP) {
-    put_string(text, bf_op_name(access->op));
-    put_byte(text, access->width_bytes);
+    at = put_name(at, bf_op_name(access->op));
+    *at++ = (unsigned char)access->width_bytes;
   }
   if (tag & HAS_MASK)
-    put_varint(text, access->mask);
+    at = put_varint(at, access->mask);
   if (tag & HAS_COUNT)
-    put_varint(text, access->count);
+    at = put_varint(at, access->count);
   if (tag & HAS_SITE)
-    put_varint(text, site);
+    at = put_varint(at, site);
   if ((tag & ADDRESSES) == ADDRESSES_RECALLED)
-    put_byte(text, (unsigned)recalled);
-  put_addresses(text, tag & ADDRESSES, access, writer->shapes.first);
+    *at++ = (unsigned char)recalled;
+  at = put_addresses(at, tag & ADDRESSES, access, writer->shapes.first);
+  append(&writer->buffer, bytes, at);
   remember(writer, access, &shape, tag & ADDRESSES, recalled, site);
   return BF_OK;
 }
@@ -254,27 +294,31 @@ static void get_site(record *r, bf_trace *trace, bf_access *access) {
   access->site = number ? bf_sites_text(&trace->sites, trace->site - 1) : NULL;
 }
 
-/* get_signed where two bytes are sure to be there, fast for numbers that need no more. */
-static inline int64_t get_near(record *r) {
-  unsigned first = r->at[0], second = r->at[1];
-  if (first >= 0x80 && second >= 0x80)
-    return get_signed(r);
-  unsigned value = first < 0x80 ? first : (first & 0x7F) | second << 7;
-  r->at += first < 0x80 ? 1 : 2;
-  return (int64_t)(value >> 1) ^ -(int64_t)(value & 1);
-}
-
-/* Listed addresses of the active lanes. */
-static void get_listed(record *r, uint32_t before, bf_access *access) {
+/* Listed addresses of the active lanes, the slow way: any number is read, any fault found. */
+static void list_each(record *r, uint32_t before, bf_access *access) {
   int64_t address = before;
   memset(access->address, 0, sizeof access->address);
   for (uint64_t left = access->mask; left && !r->fault; left &= left - 1) {
-    int64_t distance = r->end - r->at >= 2 ? get_near(r) : get_signed(r);
+    int64_t distance = get_signed(r);
     if (distance < -address || distance > UINT32_MAX - address)
       broken(r, far_away);
     else
       access->address[__builtin_ctzll(left)] = (uint32_t)(address += distance);
   }
+}
+
+/* The same, all lanes at once where the numbers are short and right. */
+static void get_listed(record *r, bf_trace *trace) {
+  bf_access *access = &trace->current;
+  uint32_t before = trace->shapes.first;
+  const unsigned char *behind = NULL;
+  if (access->mask <= UINT32_MAX && trace->limits.lanes <= BF_LANES &&
+      r->end - r->at >= BF_LANES_LIST_BYTES)
+    behind = trace->kernel->list(r->at, (uint32_t)access->mask, before, access->address);
+  if (behind)
+    r->at = behind;
+  else
+    list_each(r, before, access);
 }
 
 /* Takes operation, width, lanes and site from a remembered shape. */
@@ -385,9 +429,23 @@ static void get_moved(record *r, unsigned tag, bf_trace *trace, bool *known) {
     return;
   shapes->first = (uint32_t)first;
   if ((tag & ADDRESSES) != ADDRESSES_SAME || trace->is_bare)
-    bf_shape_place(shape, shapes->first, trace->limits.lanes, access);
+    bf_shape_place(shape, shapes->first, trace->limits.lanes, trace->kernel, access);
   *known = !(tag & (HAS_OP | HAS_COUNT)) &&
            bf_shape_fits(shape, first, access->width_bytes, trace->limits.allocation_bytes);
+}
+
+/* Makes the access that was listed the next shape; true where nothing else is to be checked. */
+static bool take_listed(unsigned tag, bf_trace *trace) {
+  const bf_access *access = &trace->current;
+  bf_shapes *shapes = &trace->shapes;
+  bool lanes_fit = trace->limits.lanes >= 64 || access->mask >> trace->limits.lanes == 0;
+  bf_shape *shape = bf_shapes_next(shapes);
+  bf_shape_take(shape, access, trace->kernel);
+  shape->site_number = trace->site;
+  shapes->first = access->address[__builtin_ctzll(access->mask)];
+  return !(tag & (HAS_OP | HAS_COUNT)) && lanes_fit &&
+         (shape->bits & (access->width_bytes - 1)) == 0 &&
+         bf_shape_fits(shape, shapes->first, access->width_bytes, trace->limits.allocation_bytes);
 }
 
 /* What follows an access's tag, into the trace's current access, which holds the access before. */
@@ -402,19 +460,15 @@ static int read_access(record *r, unsigned tag, bf_trace *trace, bf_diagnostic *
   else
     get_fields(r, tag, trace, access);
   if (!r->fault && is_listed)
-    get_listed(r, trace->shapes.first, access);
+    get_listed(r, trace);
   else if (!r->fault)
     get_moved(r, tag, trace, &known);
   if (r->fault)
     return damaged(trace, diagnostic, r->fault);
+  if (is_listed && access->mask)
+    known = take_listed(tag, trace);
   if (!known)
     BF_TRY(check_access(trace, access, diagnostic));
-  if (is_listed) {
-    bf_shape *shape = bf_shapes_next(&trace->shapes);
-    bf_shape_take(shape, access);
-    shape->site_number = trace->site;
-    trace->shapes.first = access->address[__builtin_ctzll(access->mask)];
-  }
   trace->is_listed = is_listed;
   trace->is_bare = false;
   if (!bf_trace_tally(trace, access))
@@ -453,6 +507,12 @@ typedef struct walk {
   const char *site;
   uint32_t site_number;
 } walk;
+
+/* Whether a record with that tag may be one of these. */
+static inline bool is_short(unsigned tag) {
+  return tag == (TAG_ACCESS | ADDRESSES_SAME) || tag == (TAG_ACCESS | ADDRESSES_MOVED) ||
+         tag == (TAG_ACCESS | ADDRESSES_RECALLED);
+}
 
 /* Steps over such a record: false at another one, and at one of which the slow way says what is
  * wrong with it. */
@@ -541,7 +601,8 @@ uint64_t bf_packed_pass(bf_trace *trace, bf_repeats *repeats, uint64_t most) {
   const uint64_t allocation = trace->limits.allocation_bytes, count = access->count;
   const int64_t room = allocation > UINT32_MAX ? (int64_t)UINT32_MAX + 1 : (int64_t)allocation;
   uint64_t passed = 0;
-  if (trace->accesses == 0 || trace->finished)
+  if (trace->accesses == 0 || trace->finished || window->begin == window->end ||
+      !is_short(window->data[window->begin]))
     return 0;
   if (most > (BF_EXECUTIONS_MAX - trace->executions) / count)
     most = (BF_EXECUTIONS_MAX - trace->executions) / count;

@@ -73,6 +73,8 @@ static int cut_lines(bf_trace *trace, bf_trace_part *part, bf_diagnostic *diagno
  * itself. */
 static int cut_accesses(bf_trace *trace, bf_trace_part *part, const bf_trace_known *known,
                         bf_diagnostic *diagnostic) {
+  const size_t lanes = trace->limits.lanes;
+  const size_t bytes = offsetof(bf_access, address) + lanes * sizeof(uint32_t);
   int result = 1;
   if (!part->access && !(part->access = malloc(PART_ACCESSES * sizeof *part->access)))
     return bf_no_memory(diagnostic);
@@ -85,7 +87,7 @@ static int cut_accesses(bf_trace *trace, bf_trace_part *part, const bf_trace_kno
     if (result == 1 && slot != BF_REPEATS_NONE)
       BF_TRY(known->learn(known->context, slot, access, diagnostic));
     else if (result == 1)
-      part->access[part->accesses++] = *access;
+      memcpy(&part->access[part->accesses++], access, bytes);
   }
   return result < 0 ? result : part->accesses > 0 || result == 2;
 }

@@ -5,26 +5,36 @@
 
 #include <string.h>
 
-void bf_shape_take(bf_shape *shape, const bf_access *access) {
-  int first = __builtin_ctzll(access->mask);
-  memset(shape, 0, sizeof *shape);
+void bf_shape_take(bf_shape *shape, const bf_access *access, const bf_lanes_kernel *kernel) {
+  uint32_t first = access->address[__builtin_ctzll(access->mask)];
+  uint32_t high = (uint32_t)(access->mask >> BF_LANES);
   shape->op = access->op;
   shape->width_bytes = access->width_bytes;
   shape->mask = access->mask;
   shape->site = access->site;
-  for (uint64_t left = access->mask; left; left &= left - 1) {
-    int lane = __builtin_ctzll(left);
-    int64_t distance = (int64_t)access->address[lane] - access->address[first];
-    shape->relative[lane] = (uint32_t)distance;
-    shape->active[lane] = UINT32_MAX;
-    shape->lowest = distance < shape->lowest ? distance : shape->lowest;
-    shape->highest = distance > shape->highest ? distance : shape->highest;
+  shape->site_number = 0;
+  bf_lanes_span span =
+      kernel->take(access->address, (uint32_t)access->mask, first, shape->relative);
+  if (high) {
+    bf_lanes_span more =
+        kernel->take(access->address + BF_LANES, high, first, shape->relative + BF_LANES);
+    span.lowest = more.lowest < span.lowest ? more.lowest : span.lowest;
+    span.highest = more.highest > span.highest ? more.highest : span.highest;
+    span.bits |= more.bits;
   }
+  shape->lowest = (int64_t)span.lowest - first;
+  shape->highest = (int64_t)span.highest - first;
+  shape->bits = span.bits;
 }
 
-void bf_shape_place(const bf_shape *shape, uint32_t first, unsigned lanes, bf_access *access) {
-  for (unsigned lane = 0; lane < lanes; lane++)
-    access->address[lane] = (shape->relative[lane] + first) & shape->active[lane];
+void bf_shape_place(const bf_shape *shape, uint32_t first, unsigned lanes,
+                    const bf_lanes_kernel *kernel, bf_access *access) {
+  uint32_t high = (uint32_t)(shape->mask >> BF_LANES);
+  kernel->place(shape->relative, (uint32_t)shape->mask, first, access->address);
+  if (high)
+    kernel->place(shape->relative + BF_LANES, high, first, access->address + BF_LANES);
+  else if (lanes > BF_LANES)
+    memset(access->address + BF_LANES, 0, BF_LANES * sizeof access->address[0]);
 }
 
 bool bf_shape_fits(const bf_shape *shape, int64_t first, unsigned width_bytes,
@@ -35,14 +45,19 @@ bool bf_shape_fits(const bf_shape *shape, int64_t first, unsigned width_bytes,
          first + shape->highest + width_bytes <= most;
 }
 
+/* Bytes of relative that hold something. */
+static size_t relative_bytes(const bf_shape *shape) {
+  return (shape->mask >> BF_LANES ? BF_MAX_LANES : BF_LANES) * sizeof shape->relative[0];
+}
+
 bool bf_shape_equal(const bf_shape *a, const bf_shape *b) {
-  return a->mask == b->mask && memcmp(a->relative, b->relative, sizeof a->relative) == 0;
+  return a->mask == b->mask && memcmp(a->relative, b->relative, relative_bytes(a)) == 0;
 }
 
 /* Where of_key has a shape. */
 static unsigned key_of(const bf_shape *shape) {
   uint64_t kind = (uint64_t)shape->op << 8 | shape->width_bytes;
-  uint64_t bits = bf_mix(shape->relative, sizeof shape->relative, shape->mask ^ kind << 48);
+  uint64_t bits = bf_mix(shape->relative, relative_bytes(shape), shape->mask ^ kind << 48);
   return (unsigned)(bits % (4 * BF_SHAPES));
 }
 

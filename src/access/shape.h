@@ -6,6 +6,7 @@
 #define BF_ACCESS_SHAPE_H
 
 #include "access/access.h"
+#include "access/lanes.h"
 
 enum { BF_SHAPES = 256 };
 
@@ -17,8 +18,9 @@ typedef struct bf_shape {
   const char *site;
   uint32_t site_number;            /* in the trace, 0: none; reader only */
   int64_t lowest, highest;         /* of the addresses less the first */
-  uint32_t relative[BF_MAX_LANES]; /* the address less that of the first active lane, or 0 */
-  uint32_t active[BF_MAX_LANES];   /* all ones, or 0 */
+  uint32_t bits;                   /* of all its addresses when it was listed, or-ed */
+  uint32_t relative[BF_MAX_LANES]; /* the address less that of the first active lane, or 0; past
+                                      lane 31 only where the mask has such lanes */
 } bf_shape;
 
 typedef struct bf_shapes {
@@ -31,10 +33,11 @@ typedef struct bf_shapes {
 } bf_shapes;
 
 /* Fills shape from access. */
-void bf_shape_take(bf_shape *shape, const bf_access *access);
+void bf_shape_take(bf_shape *shape, const bf_access *access, const bf_lanes_kernel *kernel);
 /* Gives access the addresses of shape with its first lane at first; those of lanes that are not
  * active become 0. Lanes from `lanes` on are left alone. */
-void bf_shape_place(const bf_shape *shape, uint32_t first, unsigned lanes, bf_access *access);
+void bf_shape_place(const bf_shape *shape, uint32_t first, unsigned lanes,
+                    const bf_lanes_kernel *kernel, bf_access *access);
 /* Whether first is aligned for width_bytes and all addresses of shape are inside allocation. */
 bool bf_shape_fits(const bf_shape *shape, int64_t first, unsigned width_bytes,
                    uint64_t allocation_bytes);

@@ -69,6 +69,7 @@ static int open_reader(const char *name, bf_reader *reader, bf_trace_form form,
   snprintf(trace->file, sizeof trace->file, "%s", name);
   trace->limits = *limits;
   trace->foreign.form = form;
+  trace->kernel = bf_lanes_best();
   trace->window.reader = reader;
   int error = begin(trace, diagnostic);
   if (error)
@@ -225,6 +226,7 @@ int bf_trace_writer_open(const char *path, bool packed, bf_trace_writer **out,
   if (!writer)
     return bf_no_memory(diagnostic);
   writer->packed = packed;
+  writer->kernel = bf_lanes_best();
   int error = bf_writer_open(path, packed, &writer->writer, diagnostic);
   if (error) {
     bf_trace_writer_close(writer);
@@ -234,6 +236,10 @@ int bf_trace_writer_open(const char *path, bool packed, bf_trace_writer **out,
     bf_packed_put_header(&writer->buffer);
   *out = writer;
   return BF_OK;
+}
+
+int bf_trace_writer_set_level(bf_trace_writer *writer, int level, bf_diagnostic *diagnostic) {
+  return bf_writer_set_level(writer->writer, level, diagnostic);
 }
 
 /* Hands the buffer on if it holds at least `least` bytes. */
@@ -248,27 +254,28 @@ static int flush(bf_trace_writer *writer, size_t least, bf_diagnostic *diagnosti
   return error;
 }
 
-/* What no trace file can hold. */
-static int check_writable(const bf_access *access, bf_diagnostic *diagnostic) {
+int bf_access_check_writable(const bf_access *access, bf_diagnostic *diagnostic) {
   const bf_trace_limits any = {.lanes = BF_MAX_LANES, .allocation_bytes = (uint64_t)UINT32_MAX + 1};
   int fault;
-  int error = bf_access_check(access, &any, &fault, diagnostic);
-  if (error || !access->site)
-    return error;
+  return bf_access_check(access, &any, &fault, diagnostic);
+}
+
+/* Appends the line of an access. */
+static int put_line(bf_trace_writer *writer, const bf_access *access, bf_diagnostic *diagnostic) {
+  BF_TRY(bf_access_check_writable(access, diagnostic));
   size_t offset;
-  const char *reason = bf_site_fault(access->site, strlen(access->site), &offset);
-  return reason ? bf_fail(diagnostic, BF_BAD_INPUT, "%s", reason) : BF_OK;
+  const char *fault =
+      access->site ? bf_site_fault(access->site, strlen(access->site), &offset) : NULL;
+  if (fault)
+    return bf_fail(diagnostic, BF_BAD_INPUT, "%s", fault);
+  bf_trace_print_line(access, &writer->buffer);
+  return BF_OK;
 }
 
 int bf_trace_writer_add(bf_trace_writer *writer, const bf_access *access,
                         bf_diagnostic *diagnostic) {
-  int error = check_writable(access, diagnostic);
-  if (!error && writer->packed)
-    error = bf_packed_put_access(writer, access, diagnostic);
-  else if (!error)
-    bf_trace_print_line(access, &writer->buffer);
-  if (error)
-    return error;
+  BF_TRY(writer->packed ? bf_packed_put_access(writer, access, diagnostic)
+                        : put_line(writer, access, diagnostic));
   writer->accesses++;
   return flush(writer, WRITE_BYTES, diagnostic);
 }

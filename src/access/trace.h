@@ -49,8 +49,11 @@ struct bf_trace {
   bool is_bare;        /* packed: its addresses are not put together yet */
   bool is_listed;      /* packed: they were listed */
   uint32_t site;       /* packed: the number of its site, 0: none */
-  bf_shapes shapes;    /* packed */
+  const bf_lanes_kernel *kernel;
+  bf_shapes shapes; /* packed */
 };
+
+enum { BF_NEAR_SITES_BITS = 6 };
 
 struct bf_trace_writer {
   bf_writer *writer;
@@ -59,8 +62,13 @@ struct bf_trace_writer {
   bf_sites sites;
   uint64_t accesses;
   bf_access previous; /* packed: the access before, without its addresses */
-  bf_shapes shapes;   /* packed */
+  const bf_lanes_kernel *kernel;
+  bf_shapes shapes;                       /* packed */
+  uint32_t near[1 << BF_NEAR_SITES_BITS]; /* packed: 1 + the number of a site, by where it stood */
 };
+
+/* Refuses an access that no trace can hold, whatever its site. */
+int bf_access_check_writable(const bf_access *access, bf_diagnostic *diagnostic);
 
 /* bf_sites_intern with a diagnostic; *site becomes the kept string. */
 int bf_trace_intern(bf_sites *sites, const char *file, const char *bytes, size_t length,

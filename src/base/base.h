@@ -130,6 +130,8 @@ int bf_read_file(const char *path, size_t most_bytes, bf_text *text, bf_diagnost
  * written in place. */
 typedef struct bf_writer bf_writer;
 int bf_writer_open(const char *path, bool compress, bf_writer **writer, bf_diagnostic *diagnostic);
+/* How hard to compress, as zstd counts it: 1 (fast) to 19; before the first byte. */
+int bf_writer_set_level(bf_writer *writer, int level, bf_diagnostic *diagnostic);
 int bf_writer_write(bf_writer *writer, const void *bytes, size_t size, bf_diagnostic *diagnostic);
 int bf_writer_commit(bf_writer *writer, bf_diagnostic *diagnostic);
 void bf_writer_close(bf_writer *writer);

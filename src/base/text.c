@@ -60,27 +60,23 @@ void bf_bar_fill(double share, char cells[BF_BAR_CELLS + 1]) {
   cells[BF_BAR_CELLS] = 0;
 }
 
-static int digit_value(char c) {
-  if (c >= '0' && c <= '9')
-    return c - '0';
-  if (c >= 'a' && c <= 'f')
-    return c - 'a' + 10;
-  if (c >= 'A' && c <= 'F')
-    return c - 'A' + 10;
-  return 99;
+/* 99: no digit. Traces of other tools are full of hexadecimal numbers, so that no branch depends on
+ * the kind of digit. */
+static unsigned digit_value(char c) {
+  unsigned decimal = (unsigned)c - '0', letter = ((unsigned)c | 32) - 'a';
+  unsigned hexadecimal = letter < 6 ? letter + 10 : 99;
+  return decimal < 10 ? decimal : hexadecimal;
 }
 
-static bool parse_digits(const char **cursor, unsigned base, uint64_t *value) {
+static bool parse_decimal(const char **cursor, uint64_t *value) {
   const char *at = *cursor;
   uint64_t result = 0;
-  if (digit_value(*at) >= (int)base)
+  bool overflows = false;
+  for (unsigned digit; (digit = digit_value(*at)) < 10; at++)
+    overflows |= __builtin_mul_overflow(result, 10, &result) |
+                 __builtin_add_overflow(result, digit, &result);
+  if (at == *cursor || overflows)
     return false;
-  for (; digit_value(*at) < (int)base; at++) {
-    uint64_t digit = (uint64_t)digit_value(*at);
-    if (result > (UINT64_MAX - digit) / base)
-      return false;
-    result = result * base + digit;
-  }
   *value = result;
   *cursor = at;
   return true;
@@ -94,14 +90,21 @@ bool bf_parse_hex(const char **cursor, uint64_t *value) {
   const char *at = *cursor;
   if (has_hex_prefix(at))
     at += 2;
-  if (!parse_digits(&at, 16, value))
+  const char *digits = at;
+  uint64_t result = 0, lost = 0;
+  for (unsigned digit; (digit = digit_value(*at)) < 16; at++) {
+    lost |= result >> 60;
+    result = result << 4 | digit;
+  }
+  if (at == digits || lost)
     return false;
+  *value = result;
   *cursor = at;
   return true;
 }
 
 bool bf_parse_number(const char **cursor, uint64_t *value) {
-  return has_hex_prefix(*cursor) ? bf_parse_hex(cursor, value) : parse_digits(cursor, 10, value);
+  return has_hex_prefix(*cursor) ? bf_parse_hex(cursor, value) : parse_decimal(cursor, value);
 }
 
 /* ---- JSON ---- */

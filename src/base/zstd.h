@@ -33,6 +33,8 @@ typedef enum ZSTD_EndDirective {
   ZSTD_e_end,
 } ZSTD_EndDirective;
 
+typedef enum ZSTD_cParameter { ZSTD_c_compressionLevel = 100 } ZSTD_cParameter;
+
 bool bf_zstd_is_there(void);
 size_t ZSTD_decompress(void *to, size_t room, const void *from, size_t size);
 unsigned ZSTD_isError(size_t result);
@@ -42,6 +44,7 @@ size_t ZSTD_freeDStream(ZSTD_DStream *stream);
 size_t ZSTD_decompressStream(ZSTD_DStream *stream, ZSTD_outBuffer *to, ZSTD_inBuffer *from);
 ZSTD_CStream *ZSTD_createCStream(void);
 size_t ZSTD_freeCStream(ZSTD_CStream *stream);
+size_t ZSTD_CCtx_setParameter(ZSTD_CStream *stream, ZSTD_cParameter parameter, int value);
 size_t ZSTD_compressStream2(ZSTD_CStream *stream, ZSTD_outBuffer *to, ZSTD_inBuffer *from,
                             ZSTD_EndDirective mode);
 

@@ -16,6 +16,7 @@
   X(ZSTD_decompressStream)                                                                         \
   X(ZSTD_createCStream)                                                                            \
   X(ZSTD_freeCStream)                                                                              \
+  X(ZSTD_CCtx_setParameter)                                                                        \
   X(ZSTD_compressStream2)
 
 /* The library's functions, found once; all or none. */
@@ -77,6 +78,10 @@ ZSTD_CStream *ZSTD_createCStream(void) {
 
 size_t ZSTD_freeCStream(ZSTD_CStream *stream) {
   return bf_zstd_is_there() ? zstd.ZSTD_freeCStream(stream) : 0;
+}
+
+size_t ZSTD_CCtx_setParameter(ZSTD_CStream *stream, ZSTD_cParameter parameter, int value) {
+  return bf_zstd_is_there() ? zstd.ZSTD_CCtx_setParameter(stream, parameter, value) : missing;
 }
 
 size_t ZSTD_compressStream2(ZSTD_CStream *stream, ZSTD_outBuffer *to, ZSTD_inBuffer *from,

@@ -28,6 +28,7 @@ struct bf_site_sums {
   const bf_machine *machine;
   const bf_hash *hash;
   bf_lock_hash lock_hash;
+  bool by_class;
   bf_counter *counter;
   bf_arena arena; /* of keys */
   bf_site_sum *row;
@@ -61,8 +62,12 @@ int bf_site_sums_create(const bf_machine *machine, const bf_hash *hash, bf_lock_
 }
 
 int bf_site_sums_like(const bf_site_sums *sums, bf_site_sums **fresh, bf_diagnostic *diagnostic) {
-  return bf_site_sums_create(sums->machine, sums->hash, sums->lock_hash, fresh, diagnostic);
+  BF_TRY(bf_site_sums_create(sums->machine, sums->hash, sums->lock_hash, fresh, diagnostic));
+  (*fresh)->by_class = sums->by_class;
+  return BF_OK;
 }
+
+void bf_site_sums_by_class(bf_site_sums *sums) { sums->by_class = true; }
 
 void bf_site_sums_free(bf_site_sums *sums) {
   if (!sums)
@@ -189,8 +194,8 @@ static void add_executions(bf_sum *sum, uint64_t executions, const bf_count *cou
 static int add_access(bf_site_sums *sums, const bf_access *access, bf_count *count, size_t *index,
                       bf_diagnostic *diagnostic) {
   BF_TRY(bf_counter_count(sums->counter, access, count, diagnostic));
-  BF_TRY(access->site ? row_of_site(sums, access->site, index, diagnostic)
-                      : row_without_site(sums, access, index, diagnostic));
+  BF_TRY(access->site && !sums->by_class ? row_of_site(sums, access->site, index, diagnostic)
+                                         : row_without_site(sums, access, index, diagnostic));
   bf_site_sum *row = &sums->row[*index];
   add_executions(&row->sum, access->count, count);
   bool is_worse = count->conflicts > row->worst_conflicts;

@@ -21,6 +21,8 @@ typedef struct bf_site_sums bf_site_sums;
 /* hash NULL: none. The machine and the hash are borrowed. */
 int bf_site_sums_create(const bf_machine *machine, const bf_hash *hash, bf_lock_hash lock_hash,
                         bf_site_sums **sums, bf_diagnostic *diagnostic);
+/* Groups all accesses by operation, width and class, those with a site too; before the first. */
+void bf_site_sums_by_class(bf_site_sums *sums);
 /* An empty one with the machine and the hashes of sums. */
 int bf_site_sums_like(const bf_site_sums *sums, bf_site_sums **fresh, bf_diagnostic *diagnostic);
 /* Counts access and adds it. count gets the count of one execution, unless NULL. */

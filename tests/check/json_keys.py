@@ -25,7 +25,7 @@ INVOCATIONS = {
     "explain": [["tile[threadIdx.x][0]", "--type", "float[32][32]"]],
     "ncu": [["tests/data/ncu/full.raw.csv", "tests/data/ncu/lines.source.csv", "--program", "tests/data/ncu/causes.ptx"]],
     "check": [[TILE, "--accesses"], ["-", "--machine", "fermi", "--accesses"]],
-    "classify": [[TILE]],
+    "classify": [[TILE], [TILE, "--accesses"]],
     "analyze": [["tests/data/ptx/tile.sm_90.ptx", "--block", "16x16"], ["tests/golden/products.ptx", "--block", "256"]],
     "scan": [["tests/data/ncu/causes.ptx", "tests/golden", "--no-cache"]],
     "layout": ["--tile 64x64 --write tma --read wgmma:A".split()],

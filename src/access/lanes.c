@@ -1,0 +1,79 @@
+/* Addresses of lanes, one lane at a time: the reference for the vector version. */
+#include "access/lanes.h"
+
+#include <stddef.h>
+#include <string.h>
+
+/* The signed number at *at, which moves behind it; false where it has more than three bytes. */
+static inline int read_number(const unsigned char **at, int32_t *value) {
+  const unsigned char *from = *at;
+  uint32_t folded = from[0] & 0x7F;
+  unsigned bytes = 1;
+  for (; from[bytes - 1] & 0x80; bytes++) {
+    if (bytes == 3)
+      return 0;
+    folded |= (uint32_t)(from[bytes] & 0x7F) << 7 * bytes;
+  }
+  *at = from + bytes;
+  *value = (int32_t)(folded >> 1) ^ -(int32_t)(folded & 1);
+  return 1;
+}
+
+static const unsigned char *list(const unsigned char *at, uint32_t mask, uint32_t before,
+                                 uint32_t *address) {
+  if (before >> 30)
+    return NULL;
+  int32_t sum = (int32_t)before;
+  if (mask != UINT32_MAX)
+    memset(address, 0, BF_LANES * sizeof *address);
+  for (uint32_t left = mask; left; left &= left - 1) {
+    int32_t distance;
+    if (!read_number(&at, &distance) || (sum += distance) < 0)
+      return NULL;
+    address[__builtin_ctz(left)] = (uint32_t)sum;
+  }
+  return at;
+}
+
+static bf_lanes_span take(const uint32_t *address, uint32_t mask, uint32_t first,
+                          uint32_t *relative) {
+  bf_lanes_span span = {UINT32_MAX, 0, 0};
+  if (mask != UINT32_MAX)
+    memset(relative, 0, BF_LANES * sizeof *relative);
+  for (uint32_t left = mask; left; left &= left - 1) {
+    unsigned lane = (unsigned)__builtin_ctz(left);
+    uint32_t at = address[lane];
+    relative[lane] = at - first;
+    span.lowest = at < span.lowest ? at : span.lowest;
+    span.highest = at > span.highest ? at : span.highest;
+    span.bits |= at;
+  }
+  return span;
+}
+
+static void place(const uint32_t *relative, uint32_t mask, uint32_t first, uint32_t *address) {
+  for (unsigned lane = 0; lane < BF_LANES; lane++)
+    address[lane] = relative[lane] + first;
+  for (uint32_t left = ~mask; left; left &= left - 1)
+    address[__builtin_ctz(left)] = 0;
+}
+
+const bf_lanes_kernel bf_lanes_plain = {"plain", list, take, place};
+
+const bf_lanes_kernel *bf_lanes_available(unsigned index) {
+  const bf_lanes_kernel *usable[2] = {&bf_lanes_plain};
+  unsigned count = 1;
+#if defined(__x86_64__) && !defined(BF_NO_SIMD)
+  __builtin_cpu_init();
+  if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+      __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512vbmi") &&
+      __builtin_cpu_supports("avx512vbmi2") && __builtin_cpu_supports("bmi2"))
+    usable[count++] = &bf_lanes_avx512;
+#endif
+  return index < count ? usable[index] : NULL;
+}
+
+const bf_lanes_kernel *bf_lanes_best(void) {
+  const bf_lanes_kernel *fast = bf_lanes_available(1);
+  return fast ? fast : &bf_lanes_plain;
+}
