@@ -268,6 +268,14 @@ void bf_race_release(bf_emu_warp *warp, bf_emu_block *to) {
 
 /* ---- Saying it ---- */
 
+/* What a store writes, once somebody wants to know it: 16 bytes for each lane. */
+typedef struct staged {
+  uint32_t mask;
+  bool is_known;
+  const uint8_t *value; /* NULL: not known */
+  uint8_t buffer[BF_EMU_LANES][16];
+} staged;
+
 /* An access in the making. */
 typedef struct access {
   bf_emu_warp *warp;
@@ -276,7 +284,7 @@ typedef struct access {
   record now; /* but for thread and bytes */
   bool is_write, is_atomic, is_shared;
   unsigned width_bytes;
-  const uint8_t *value; /* that is written, 16 bytes for each lane; NULL: not known */
+  staged *staged;
 } access;
 
 void bf_race_put_place(char *text, size_t bytes, uint32_t index, const uint32_t size[3]) {
@@ -354,19 +362,20 @@ static bool is_ordered_by_fences(const access *what, const record *old) {
          __atomic_load_n(&races->acquired[here], __ATOMIC_RELAXED) > old->time;
 }
 
-/* Whether an earlier access and this one, at overlapping bytes, are not ordered. */
-static inline bool is_unordered(const access *what, const record *old, const record *now) {
-  if (!(old->who & now->who & 0xf000) || !old->launch)
+/* Whether an earlier access and this one of who, at overlapping bytes, are not ordered. */
+static inline bool is_unordered(const access *what, const record *old, uint16_t who) {
+  const record *now = &what->now;
+  if (!(old->who & who & 0xf000) || !old->launch)
     return false;
   if (old->launch != now->launch)
-    return !what->is_shared && !(old->who & now->who & STRONG) && is_of_unordered_launch(what, old);
+    return !what->is_shared && !(old->who & who & STRONG) && is_of_unordered_launch(what, old);
   if (old->block != now->block)
-    return !what->is_shared && !(old->who & now->who & STRONG) && !is_ordered_by_fences(what, old);
+    return !what->is_shared && !(old->who & who & STRONG) && !is_ordered_by_fences(what, old);
   if (old->who & COPY)
-    return !(now->who & COPY);
-  if (old->epoch != now->epoch || (old->who & now->who & STRONG))
+    return !(who & COPY);
+  if (old->epoch != now->epoch || (old->who & who & STRONG))
     return false;
-  uint32_t differs = (old->who ^ now->who) & THREAD;
+  uint32_t differs = (old->who ^ who) & THREAD;
   if (differs == 0)
     return false;
   return differs >= BF_EMU_LANES || old->order == now->order;
@@ -379,10 +388,58 @@ static inline bool is_of_same_store(const access *what, const record *old) {
          (old->who & THREAD) / BF_EMU_LANES == what->warp->index;
 }
 
+/* What a store writes, 16 bytes for each lane; NULL: not known. */
+static const uint8_t *stage(const access *what, uint32_t mask, uint8_t buffer[BF_EMU_LANES][16]) {
+  const bf_emu_kernel *kernel = what->warp->worker->flight->kernel;
+  if (!what->is_write || what->is_atomic || what->width_bytes > 16 ||
+      what->op->site >= kernel->site_count ||
+      kernel->sites[what->op->site].instruction->opcode != BF_PTX_OP_ST)
+    return NULL;
+  unsigned plain = what->op->small[BF_EMU_PLAIN];
+  if (plain) {
+    const uint8_t *from = what->warp->registers + what->op->d;
+    for (unsigned lane = 0; lane < BF_EMU_LANES; lane++)
+      memcpy(buffer[lane], from + lane * plain, plain);
+    return buffer[0];
+  }
+  const bf_emu_transfer *transfer = what->op->detail;
+  uint8_t *pointer[BF_EMU_LANES];
+  for (unsigned lane = 0; lane < BF_EMU_LANES; lane++)
+    pointer[lane] = buffer[lane];
+  for (unsigned i = 0; i < transfer->count; i++)
+    transfer->move[i](what->warp->registers + transfer->place[i], pointer, i * transfer->size,
+                      mask);
+  return buffer[0];
+}
+
+/* The same, computed once. */
+static const uint8_t *value_of(const access *what) {
+  if (!what->staged->is_known) {
+    what->staged->value = stage(what, what->staged->mask, what->staged->buffer);
+    what->staged->is_known = true;
+  }
+  return what->staged->value;
+}
+
 /* Whether what a lane writes to bytes of a word is there already. */
 static bool writes_the_same(const access *what, const uint8_t *memory, unsigned lane,
                             unsigned first, unsigned bytes) {
-  return what->value && memcmp(memory, what->value + lane * 16 + first, bytes) == 0;
+  const uint8_t *value = value_of(what);
+  return value && memcmp(memory, value + lane * 16 + first, bytes) == 0;
+}
+
+/* Which thread a lane is, and at which bytes of a word. */
+static inline uint16_t who_of(const access *what, unsigned lane, unsigned bytes, unsigned shift) {
+  return (uint16_t)(what->now.who | ((what->warp->index * BF_EMU_LANES + lane) & THREAD) |
+                    ((1u << bytes) - 1) << shift << FIRST_BYTE);
+}
+
+/* Takes note of an access in halves of 16 and 8 bytes, as records are read: a host cannot hand what
+ * was stored in smaller pieces to the next load. */
+static inline void note(const access *what, record *to, uint16_t who) {
+  uint64_t tail = what->now.time | (uint64_t)what->now.site << 32 | (uint64_t)who << 48;
+  memcpy(to, &what->now, offsetof(record, time));
+  memcpy(&to->time, &tail, sizeof tail);
 }
 
 /* Checks bytes of one word of a lane, and takes note; false: the launch has ended. first counts
@@ -390,25 +447,23 @@ static bool writes_the_same(const access *what, const uint8_t *memory, unsigned 
 static inline bool check_word(const access *what, bf_race_word *word, unsigned lane, unsigned bytes,
                               unsigned shift, unsigned first, uint64_t address,
                               const uint8_t *memory) {
-  record now = what->now;
-  now.who |= (uint16_t)((what->warp->index * BF_EMU_LANES + lane) & THREAD);
-  now.who |= (uint16_t)(((1u << bytes) - 1) << shift << FIRST_BYTE);
+  uint16_t who = who_of(what, lane, bytes, shift);
   bool fine = true;
-  if (is_unordered(what, &word->write, &now) && !is_of_same_store(what, &word->write) &&
+  if (is_unordered(what, &word->write, who) && !is_of_same_store(what, &word->write) &&
       !(what->is_write && !what->is_atomic && !(word->write.who & (COPY | STRONG)) &&
         writes_the_same(what, memory, lane, first, bytes)))
     fine = report(what, &word->write, true, lane, address);
   if (what->is_write) {
     for (unsigned i = 0; i < 2 && fine; i++)
-      if (is_unordered(what, &word->read[i], &now))
+      if (is_unordered(what, &word->read[i], who))
         fine = report(what, &word->read[i], false, lane, address);
-    word->write = now;
+    note(what, &word->write, who);
   } else {
     const record *last = &word->read[0];
-    if (last->block != now.block || last->launch != now.launch ||
-        ((last->who ^ now.who) & THREAD) != 0)
+    if (last->block != what->now.block || last->launch != what->now.launch ||
+        ((last->who ^ who) & THREAD) != 0)
       word->read[1] = *last;
-    word->read[0] = now;
+    note(what, &word->read[0], who);
   }
   return fine;
 }
@@ -469,27 +524,27 @@ static void spread(const access *what, const place *at) {
 
 /* An access of all lanes to a whole line, lane by lane: whether it is in order, and noted. */
 static bool pass_line(const access *what, bf_race_line *line) {
-  record now = what->now;
+  const record *now = &what->now;
   bf_race_word *all = &line->all;
-  now.who |= (uint16_t)(((what->warp->index * BF_EMU_LANES) & THREAD) | 0xf000);
-  if (now.who & COPY || line->has_copies)
+  uint16_t who = who_of(what, 0, WORD_BYTES, 0);
+  if (who & COPY || line->has_copies)
     return false;
   /* Behind a barrier nothing that a block did to its shared memory before matters. */
   if (line->state == IN_WORDS && what->is_shared &&
-      (line->block != now.block || line->epoch != now.epoch))
+      (line->block != now->block || line->epoch != now->epoch))
     *line = (bf_race_line){.state = WHOLE};
-  if (line->state == IN_WORDS || is_unordered(what, &all->write, &now) ||
+  if (line->state == IN_WORDS || is_unordered(what, &all->write, who) ||
       (what->is_write &&
-       (is_unordered(what, &all->read[0], &now) || is_unordered(what, &all->read[1], &now))))
+       (is_unordered(what, &all->read[0], who) || is_unordered(what, &all->read[1], who))))
     return false;
   line->state = WHOLE;
   if (what->is_write)
-    all->write = now;
+    note(what, &all->write, who);
   else {
-    if (all->read[0].block != now.block || all->read[0].launch != now.launch ||
-        (all->read[0].who ^ now.who) & THREAD)
+    if (all->read[0].block != now->block || all->read[0].launch != now->launch ||
+        (all->read[0].who ^ who) & THREAD)
       all->read[1] = all->read[0];
-    all->read[0] = now;
+    note(what, &all->read[0], who);
   }
   return true;
 }
@@ -538,6 +593,43 @@ static inline bool check_lane(const access *what, const place *at, unsigned lane
   return true;
 }
 
+/* Whether all lanes read bytes or halves one behind the other, from the begin of a word on. */
+static bool is_narrow_row(const access *what, uint32_t mask, const uint64_t *address) {
+  uint64_t wrong = address[0] % WORD_BYTES;
+  if (mask != UINT32_MAX || what->is_write || what->width_bytes >= WORD_BYTES)
+    return false;
+  for (unsigned lane = 0; lane < BF_EMU_LANES; lane++)
+    wrong |= address[lane] ^ (address[0] + (uint64_t)lane * what->width_bytes);
+  return wrong == 0;
+}
+
+/* The reads of one word by lanes of such a row, from lane on, which are all in order, as check_lane
+ * does them one by one: the last two remain. False: one may not be in order, and nothing is noted.
+ */
+static inline bool pass_narrow(const access *what, bf_race_word *word, unsigned lane) {
+  unsigned width = what->width_bytes, last = WORD_BYTES / width - 1;
+  if (word->write.launch)
+    for (unsigned i = 0; i <= last; i++)
+      if (is_unordered(what, &word->write, who_of(what, lane + i, width, i * width)))
+        return false;
+  note(what, &word->read[1], who_of(what, lane + last - 1, width, (last - 1) * width));
+  note(what, &word->read[0], who_of(what, lane + last, width, last * width));
+  return true;
+}
+
+/* The lanes of such a row in a segment that are left to check one by one. */
+static uint32_t pass_narrow_row(const access *what, const segment *of, const uint64_t *address) {
+  unsigned lanes = WORD_BYTES / what->width_bytes;
+  uint32_t left = 0;
+  for (unsigned lane = 0; lane < BF_EMU_LANES; lane += lanes) {
+    place at = place_of(of->line, of->word, of->first, address[lane]);
+    spread(what, &at);
+    if (!pass_narrow(what, at.word, lane))
+      left |= ((UINT32_C(1) << lanes) - 1) << lane;
+  }
+  return left;
+}
+
 /* Keeps others away from the words of a page of memory while they are checked. */
 static void lock_page(struct bf_emu_races *races, uint64_t page) {
   while (__atomic_test_and_set(&races->lock[page % LOCKS], __ATOMIC_ACQUIRE))
@@ -547,21 +639,44 @@ static void unlock_page(struct bf_emu_races *races, uint64_t page) {
   __atomic_clear(&races->lock[page % LOCKS], __ATOMIC_RELEASE);
 }
 
+/* Has the host fetch what the next warp mostly wants; it may lie behind the end of it. */
+static inline void fetch_ahead(const void *memory, size_t bytes) {
+  for (size_t i = 0; i < bytes; i += 64)
+    __builtin_prefetch((const char *)memory + i, 1);
+}
+
+/* Checks a row of all lanes at once where one segment and one page hold it; returns the lanes that
+ * are left to check one by one. */
+static uint32_t check_row(const access *what, uint32_t mask, const uint64_t *address) {
+  bool is_whole = is_line(what, mask, address);
+  uint64_t last = address[BF_EMU_LANES - 1] + what->width_bytes - 1, page = address[0] >> 12;
+  if (!is_whole && !is_narrow_row(what, mask, address))
+    return mask & ~read_again(what, mask, address);
+  const segment *of = find_segment(what, address[0]);
+  if (!of || last >= of->end || last >> 12 != page)
+    return mask;
+  bool alone = what->warp->worker->flight->alone;
+  uint32_t left = UINT32_MAX;
+  if (!alone)
+    lock_page(what->races, page);
+  place at = place_of(of->line, of->word, of->first, address[0]);
+  size_t words = BF_EMU_LANES * what->width_bytes / WORD_BYTES;
+  if (is_whole) {
+    fetch_ahead(at.line + 1, sizeof *at.line);
+    left = pass_line(what, at.line) ? 0 : left;
+  } else {
+    fetch_ahead(at.word + words, words * sizeof *at.word);
+    left = pass_narrow_row(what, of, address);
+  }
+  if (!alone)
+    unlock_page(what->races, page);
+  return left;
+}
+
 static bool check_global(const access *what, uint32_t mask, const uint64_t *address) {
   bool alone = what->warp->worker->flight->alone, fine = true;
   uint64_t locked = UINT64_MAX;
-  const segment *whole = is_line(what, mask, address) ? find_segment(what, address[0]) : NULL;
-  if (whole && address[0] >= whole->first && address[0] + LINE_BYTES <= whole->end) {
-    place at = place_of(whole->line, whole->word, whole->first, address[0]);
-    if (!alone)
-      lock_page(what->races, address[0] >> 12);
-    bool passes = pass_line(what, at.line);
-    if (!alone)
-      unlock_page(what->races, address[0] >> 12);
-    if (passes)
-      return true;
-  }
-  BF_EACH_LANE(mask & ~read_again(what, mask, address), lane) {
+  BF_EACH_LANE(check_row(what, mask, address), lane) {
     const segment *of = fine ? find_segment(what, address[lane]) : NULL;
     if (!of)
       continue;
@@ -580,6 +695,44 @@ static bool check_global(const access *what, uint32_t mask, const uint64_t *addr
   return fine;
 }
 
+/* Whether an access to the block's own shared memory may race with an earlier one to the same word:
+ * is_unordered for the usual case, which is that nobody was there since the last barrier. */
+static inline bool may_race(const record *now, const record *old, uint16_t who) {
+  bool is_recent =
+      old->launch == now->launch && old->block == now->block && old->epoch == now->epoch;
+  return (old->who & COPY) || (is_recent && !(old->who & who & STRONG));
+}
+
+/* Checks whole words of shared memory, as check_lane does where all is in order; returns the lanes
+ * that are left, of which nothing is noted. */
+static uint32_t pass_words(const access *what, uint32_t mask, const uint64_t *offset) {
+  const bf_emu_block *block = what->warp->block;
+  const record *now = &what->now;
+  uint32_t left = 0;
+  if (what->width_bytes != WORD_BYTES || now->who & COPY)
+    return mask;
+  BF_EACH_LANE(mask, lane) {
+    place at = place_of(block->lines, block->words, 0, offset[lane]);
+    uint16_t who = who_of(what, lane, WORD_BYTES, 0);
+    const record *last = &at.word->read[0];
+    if (at.line->state != IN_WORDS || at.line->block != now->block || at.line->epoch != now->epoch)
+      spread(what, &at);
+    if (may_race(now, &at.word->write, who) ||
+        (what->is_write && (may_race(now, last, who) || may_race(now, last + 1, who)))) {
+      left |= UINT32_C(1) << lane;
+      continue;
+    }
+    if (what->is_write) {
+      note(what, &at.word->write, who);
+      continue;
+    }
+    if (last->block != now->block || last->launch != now->launch || (last->who ^ who) & THREAD)
+      at.word->read[1] = *last;
+    note(what, &at.word->read[0], who);
+  }
+  return left;
+}
+
 static bool check_shared(const access *what, uint32_t mask, const uint64_t *offset) {
   const bf_emu_block *block = what->warp->block;
   if (is_line(what, mask, offset) && offset[0] + LINE_BYTES <= block->shared_bytes) {
@@ -587,7 +740,7 @@ static bool check_shared(const access *what, uint32_t mask, const uint64_t *offs
     if (pass_line(what, at.line))
       return true;
   }
-  BF_EACH_LANE(mask & ~read_again(what, mask, offset), lane) {
+  BF_EACH_LANE(pass_words(what, mask & ~read_again(what, mask, offset), offset), lane) {
     place at = place_of(block->lines, block->words, 0, offset[lane]);
     if (!check_lane(what, &at, lane, offset[lane], block->shared + offset[lane]))
       return false;
@@ -595,48 +748,35 @@ static bool check_shared(const access *what, uint32_t mask, const uint64_t *offs
   return true;
 }
 
-/* What a store writes, 16 bytes for each lane; NULL: not known. */
-static const uint8_t *stage(const access *what, uint32_t mask, uint8_t buffer[BF_EMU_LANES][16]) {
-  const bf_emu_kernel *kernel = what->warp->worker->flight->kernel;
-  if (!what->is_write || what->is_atomic || what->width_bytes > 16 ||
-      what->op->site >= kernel->site_count ||
-      kernel->sites[what->op->site].instruction->opcode != BF_PTX_OP_ST)
-    return NULL;
-  unsigned plain = what->op->small[BF_EMU_PLAIN];
-  if (plain) {
-    const uint8_t *from = what->warp->registers + what->op->d;
-    for (unsigned lane = 0; lane < BF_EMU_LANES; lane++)
-      memcpy(buffer[lane], from + lane * plain, plain);
-    return buffer[0];
+/* Whether each lane's address is at least some bytes above that of the lane before it. */
+static bool do_grow(uint32_t mask, unsigned width_bytes, const uint64_t *address) {
+  uint64_t least = 0, wrong = 0;
+  bool grows = true;
+  if (mask == UINT32_MAX) {
+    for (unsigned lane = 1; lane < BF_EMU_LANES; lane++)
+      wrong |= address[lane] - address[lane - 1] - width_bytes;
+    return wrong >> 63 == 0;
   }
-  const bf_emu_transfer *transfer = what->op->detail;
-  uint8_t *pointer[BF_EMU_LANES];
-  for (unsigned lane = 0; lane < BF_EMU_LANES; lane++)
-    pointer[lane] = buffer[lane];
-  for (unsigned i = 0; i < transfer->count; i++)
-    transfer->move[i](what->warp->registers + transfer->place[i], pointer, i * transfer->size,
-                      mask);
-  return buffer[0];
+  BF_EACH_LANE(mask, lane) {
+    grows &= address[lane] >= least;
+    least = address[lane] + width_bytes;
+  }
+  return grows;
 }
 
 /* Two lanes of one store at the same bytes; false: the launch has ended. Lanes whose addresses grow
  * by their width cannot meet. */
 static bool check_lanes(const access *what, uint32_t mask, const uint64_t *address) {
-  uint64_t least = 0;
-  bool grows = true;
-  BF_EACH_LANE(mask, lane) {
-    grows &= address[lane] >= least;
-    least = address[lane] + what->width_bytes;
-  }
-  if (grows)
+  if (do_grow(mask, what->width_bytes, address))
     return true;
+  const uint8_t *value = value_of(what);
   for (unsigned lane = 1; lane < BF_EMU_LANES; lane++)
     for (unsigned other = 0; mask >> lane & 1 && other < lane; other++) {
       if (!(mask >> other & 1) || address[lane] - address[other] + what->width_bytes - 1 >=
                                       2 * (uint64_t)what->width_bytes - 1)
         continue;
-      if (what->value && address[lane] == address[other] &&
-          memcmp(what->value + 16 * lane, what->value + 16 * other, what->width_bytes) == 0)
+      if (value && address[lane] == address[other] &&
+          memcmp(value + 16 * lane, value + 16 * other, what->width_bytes) == 0)
         continue;
       record writer = what->now;
       writer.who |= (uint16_t)((what->warp->index * BF_EMU_LANES + other) & THREAD);
@@ -661,8 +801,12 @@ bool bf_race_access(bf_emu_warp *warp, const bf_emu_op *op, bf_op kind, unsigned
   unsigned strength = op->site < kernel->site_count ? races->strength[op->site] : WEAK;
   bool is_copy = op->site < kernel->site_count && is_write &&
                  kernel->sites[op->site].instruction->opcode == BF_PTX_OP_CP;
+  staged written;
+  written.mask = shared | global;
+  written.is_known = false;
   access what = {.warp = warp,
                  .op = op,
+                 .staged = &written,
                  .races = races,
                  .is_write = is_write,
                  .is_atomic = bf_op_side(kind) == BF_SIDE_ATOMIC,
@@ -678,8 +822,6 @@ bool bf_race_access(bf_emu_warp *warp, const bf_emu_op *op, bf_op kind, unsigned
       op->site < UINT16_MAX ? (uint16_t)op->site : UINT16_MAX,
       (uint16_t)((strength != WEAK || what.is_atomic ? STRONG : 0) | (is_copy ? COPY : 0))};
   acquire(races, block, strength != WEAK || what.is_atomic, what.now.time);
-  uint8_t buffer[BF_EMU_LANES][16];
-  what.value = stage(&what, shared | global, buffer);
   bool checks_lanes = is_write && !what.is_atomic && strength == WEAK;
   if (global && ((checks_lanes && !check_lanes(&what, global, inside)) ||
                  !check_global(&what, global, inside)))

@@ -232,7 +232,7 @@ static inline placing place_global(const bf_emu_warp *warp, const bf_emu_op *op,
   uint64_t first, last, outside = 0, low = 0, apart = 0;
   uint64_t by = (uint64_t)op->offset;
   *rows = 0;
-  if (bf_near_is_watched(warp) || !bf_near_range(warp, op, size, is_write, &first, &last))
+  if (!bf_near_range(warp, op, size, is_write, &first, &last))
     return ELSEWHERE;
   for (unsigned lane = 0; lane < BF_EMU_LANES; lane++) {
     uint64_t address = from[lane] + by;
@@ -269,7 +269,7 @@ static inline placing place_some(const bf_emu_warp *warp, const bf_emu_op *op, u
                                  uint32_t *rows) {
   uint64_t first, last, outside = 0, low = 0, by = (uint64_t)op->offset;
   *rows = 0;
-  if (bf_near_is_watched(warp) || !bf_near_range(warp, op, size, is_write, &first, &last))
+  if (!bf_near_range(warp, op, size, is_write, &first, &last))
     return ELSEWHERE;
   for (unsigned lane = 0; lane < BF_EMU_LANES; lane++) {
     uint64_t own = 0 - (uint64_t)(mask >> lane & 1), address = from[lane] + by;
@@ -297,6 +297,14 @@ static inline bool are_same(uint32_t mask, const uint64_t *from) {
   for (unsigned lane = 0; lane < BF_EMU_LANES; lane++)
     apart |= (from[lane] ^ first) & (0 - (uint64_t)(mask >> lane & 1));
   return apart == 0;
+}
+
+/* Tells who watches of an access whose place is known; false: the launch has ended. */
+static bool tell_placed(bf_emu_warp *warp, const bf_emu_op *op, const bf_near_access *access,
+                        uint32_t mask) {
+  uint64_t address[BF_EMU_LANES];
+  bf_emu_addresses(warp, op->a, 8, op->offset, address);
+  return bf_near_tell_global(warp, op, access, mask, address);
 }
 
 /* How far behind consecutive lanes the host fetches memory ahead: the warps after the next one
@@ -331,6 +339,8 @@ enum { AHEAD_BYTES = 256 };
       how = place_global(warp, op, sizeof(type), is_write, from, &rows);                           \
     else if (mask & (mask - 1))                                                                    \
       how = place_some(warp, op, sizeof(type), is_write, mask, from, &rows);                       \
+    if (how != ELSEWHERE && bf_near_is_watched(warp) && !tell_placed(warp, op, &access, mask))     \
+      return NULL;                                                                                 \
     if (how == CONSECUTIVE && mask == UINT32_MAX) {                                                \
       uint8_t *memory = (uint8_t *)(uintptr_t)(from[0] + by);                                      \
       reg *to = own;                                                                               \

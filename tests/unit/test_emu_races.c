@@ -1,0 +1,271 @@
+/* Races between threads of a block, beside a model that looks at one lane after the other: rows of
+ * bytes, halves, words and longer, one place, two halves alike, anywhere, all lanes or some, loads,
+ * stores and atomics, with barriers or without, in global and in shared memory. */
+#include "emu.h"
+#include "random.h"
+
+#include <stdio.h>
+
+enum { THREADS = 64, ACCESSES = 3, BYTES = 4096, ROUNDS = 3000 };
+
+typedef enum kind { LOAD, STORE, ATOMIC } kind;
+
+/* What all threads do, one access after the other. place is an offset in bytes, or -1: no part. */
+typedef struct script {
+  struct step {
+    kind kind;
+    unsigned width;
+    bool barrier_before;
+    int32_t place[THREADS];
+  } step[ACCESSES];
+  bool is_shared;
+} script;
+
+/* ---- The model ---- */
+
+typedef struct record {
+  int thread; /* -1: none */
+  unsigned bytes, interval, step;
+  bool is_strong;
+} record;
+
+typedef struct model {
+  record write[BYTES / 4], read[BYTES / 4][2];
+  uint8_t memory[BYTES];
+} model;
+
+static bool is_unordered(const record *old, const record *now) {
+  return old->thread >= 0 && old->bytes & now->bytes && old->interval == now->interval &&
+         !(old->is_strong && now->is_strong) && old->thread != now->thread;
+}
+
+/* The value that a thread stores in a step; its low byte tells threads apart. */
+static uint64_t value_of(unsigned step, unsigned thread) {
+  return UINT64_C(0x0101010101010101) * (1 + thread + THREADS * step);
+}
+
+/* One thread at one word; true: a race. */
+static bool visit_word(model *at, const struct step *step, unsigned word, record now,
+                       const uint8_t *value) {
+  record *write = &at->write[word], *read = at->read[word];
+  bool is_same = value;
+  for (unsigned i = 0, k = 0; value && i < 4; i++)
+    if (now.bytes >> i & 1)
+      is_same &= at->memory[4 * word + i] == value[k++];
+  bool is_own = write->step == now.step && write->thread / 32 == now.thread / 32;
+  if (is_unordered(write, &now) && !(step->kind != LOAD && is_own) &&
+      !(is_same && !write->is_strong))
+    return true;
+  if (step->kind == LOAD) {
+    if (read[0].thread != now.thread)
+      read[1] = read[0];
+    read[0] = now;
+    return false;
+  }
+  if (is_unordered(&read[0], &now) || is_unordered(&read[1], &now))
+    return true;
+  *write = now;
+  return false;
+}
+
+/* Whether two lanes of a store meet. */
+static bool do_meet(const struct step *step, const int32_t *place) {
+  for (int i = 0; step->kind == STORE && i < 32; i++)
+    for (int k = 0; k < i; k++)
+      if (place[i] >= 0 && place[k] >= 0 && abs(place[i] - place[k]) < (int)step->width)
+        return true;
+  return false;
+}
+
+/* Whether a lane of a warp, all of whose lanes read, is left out: two readers are all that is kept,
+ * and of two halves that read the same only one is. */
+static bool is_left_out(const struct step *step, const int32_t *place, int lane) {
+  bool alike = true;
+  if (step->kind != LOAD)
+    return false;
+  for (int i = 0; i < 32; i++) {
+    alike &= place[i] == place[(i + 16) % 32];
+    if (place[i] < 0)
+      return false;
+  }
+  return (lane > 1 && place[lane] == place[lane - 1] && place[lane] == place[lane - 2]) ||
+         (alike && lane > 15);
+}
+
+/* What a warp does in a step; true: a race. */
+static bool visit(model *at, const script *all, unsigned index, unsigned warp, unsigned interval) {
+  const struct step *step = &all->step[index];
+  const int32_t *place = step->place + 32 * warp;
+  if (do_meet(step, place))
+    return true;
+  for (int lane = 0; lane < 32; lane++) {
+    if (place[lane] < 0 || is_left_out(step, place, lane))
+      continue;
+    uint64_t value = value_of(index, 32 * warp + (unsigned)lane);
+    const uint8_t *bytes = (const uint8_t *)&value;
+    for (unsigned done = 0, some; done < step->width; done += some) {
+      unsigned byte = (unsigned)place[lane] + done;
+      some = 4 - byte % 4 < step->width - done ? 4 - byte % 4 : step->width - done;
+      record now = {(int)(32 * warp) + lane, ((1u << some) - 1) << byte % 4, interval, index,
+                    step->kind == ATOMIC};
+      if (visit_word(at, step, byte / 4, now, step->kind == STORE ? bytes + done : NULL))
+        return true;
+    }
+  }
+  for (int lane = 0; lane < 32; lane++) {
+    uint64_t value = value_of(index, 32 * warp + (unsigned)lane);
+    uint32_t sum;
+    if (place[lane] >= 0 && step->kind == STORE)
+      memcpy(at->memory + place[lane], &value, step->width);
+    if (place[lane] < 0 || step->kind != ATOMIC)
+      continue;
+    memcpy(&sum, at->memory + place[lane], 4);
+    sum += (uint32_t)value;
+    memcpy(at->memory + place[lane], &sum, 4);
+  }
+  return false;
+}
+
+/* The two warps run one after the other from barrier to barrier; the last at a barrier goes on. */
+static bool has_race(const script *all) {
+  static model at;
+  memset(&at, 0, sizeof at);
+  for (unsigned i = 0; i < BYTES / 4; i++)
+    at.write[i].thread = at.read[i][0].thread = at.read[i][1].thread = -1;
+  unsigned interval = 0;
+  for (unsigned first = 0, next; first < ACCESSES; first = next, interval++) {
+    for (next = first + 1; next < ACCESSES && !all->step[next].barrier_before;)
+      next++;
+    for (unsigned k = 0; k < 2; k++)
+      for (unsigned i = first; i < next; i++)
+        if (visit(&at, all, i, (interval + k) % 2, interval))
+          return true;
+  }
+  return false;
+}
+
+/* ---- The emulator ---- */
+
+static char *make_text(const script *all) {
+  enum { MOST = 1 << 14 };
+  char *text = malloc(MOST);
+  assert_non_null(text);
+  const char *space = all->is_shared ? "shared" : "global";
+  int at = snprintf(text, MOST,
+                    ".version 8.0\n.target sm_90\n.address_size 64\n"
+                    ".visible .entry k(.param .u64 table, .param .u64 memory) {\n"
+                    ".shared .align 16 .b8 s[%u];\n"
+                    ".reg .b32 %%t, %%o, %%r, %%s; .reg .b64 %%table, %%m, %%a, %%w, %%d;\n"
+                    ".reg .b16 %%h; .reg .pred %%p;\n"
+                    "mov.u32 %%t, %%tid.x; ld.param.u64 %%table, [table];\n"
+                    "ld.param.u64 %%m, [memory]; mul.wide.u32 %%w, %%t, 4;\n"
+                    "add.u64 %%table, %%table, %%w; mov.u32 %%s, s;\n",
+                    BYTES);
+  for (unsigned i = 0; i < ACCESSES; i++) {
+    const struct step *step = &all->step[i];
+    const char *from = all->is_shared ? "%o" : "%a", *value = step->width == 8   ? "%d"
+                                                              : step->width == 4 ? "%r"
+                                                                                 : "%h";
+    if (step->barrier_before && i)
+      at += snprintf(text + at, MOST - (size_t)at, "bar.sync 0;\n");
+    at += snprintf(text + at, MOST - (size_t)at,
+                   "ld.global.u32 %%o, [%%table+%u]; setp.ge.s32 %%p, %%o, 0;\n"
+                   "cvt.u64.u32 %%a, %%o; add.u64 %%a, %%a, %%m; add.u32 %%o, %%o, %%s;\n"
+                   "add.u32 %%r, %%t, %u; cvt.u64.u32 %%d, %%r;\n"
+                   "mul.lo.u64 %%d, %%d, 72340172838076673; cvt.u32.u64 %%r, %%d;\n"
+                   "cvt.u16.u32 %%h, %%r;\n",
+                   i * THREADS * 4, 1 + THREADS * i);
+    if (step->kind == ATOMIC)
+      at += snprintf(text + at, MOST - (size_t)at, "@%%p red.%s.add.u32 [%s], %%r;\n", space, from);
+    else if (step->kind == LOAD)
+      at += snprintf(text + at, MOST - (size_t)at, "@%%p ld.%s.b%u %s, [%s];\n", space,
+                     8 * step->width, value, from);
+    else
+      at += snprintf(text + at, MOST - (size_t)at, "@%%p st.%s.b%u [%s], %s;\n", space,
+                     8 * step->width, from, value);
+  }
+  at += snprintf(text + at, MOST - (size_t)at, "ret; }\n");
+  assert_in_range(at, 1, MOST - 1);
+  return text;
+}
+
+static bool finds_race(const script *all) {
+  bed at;
+  char *text = make_text(all);
+  bed_open_text(&at, "races", text, strlen(text), NULL);
+  struct {
+    uint64_t table, memory;
+  } parameters = {bed_alloc(&at, sizeof(int32_t[ACCESSES][THREADS]), 0), bed_alloc(&at, BYTES, 0)};
+  for (unsigned i = 0; i < ACCESSES; i++)
+    memcpy((char *)(uintptr_t)parameters.table + i * sizeof all->step[i].place, all->step[i].place,
+           sizeof all->step[i].place);
+  bf_emu_launch launch = bed_launch(&at, "k", 1, THREADS, &parameters, sizeof parameters);
+  launch.check_races = true;
+  bf_emu_fault_kind fault = bed_run(&at, &launch).fault.kind;
+  assert_true(fault == BF_EMU_RACE || fault == BF_EMU_NO_FAULT);
+  bed_close(&at);
+  free(text);
+  return fault == BF_EMU_RACE;
+}
+
+/* ---- Scripts ---- */
+
+/* Where the lanes of a warp are: rows mostly, since these have short ways. */
+static void draw_places(test_random *random, struct step *step, unsigned warp, unsigned row) {
+  unsigned shape = (unsigned)random_below(random, 8), width = step->width;
+  unsigned base = (row + (unsigned)random_below(random, 2) * warp) * 32 * width;
+  for (unsigned lane = 0; lane < 32; lane++) {
+    unsigned place = base + lane * width;
+    if (shape == 4)
+      place = base;
+    else if (shape == 5)
+      place = base + lane % 16 * width;
+    else if (shape == 6)
+      place = (unsigned)random_below(random, 64) * width;
+    else if (shape == 7)
+      place += 4 * width;
+    step->place[32 * warp + lane] = (int32_t)(place % (BYTES / 2));
+    if (shape == 3 && random_below(random, 4) == 0)
+      step->place[32 * warp + lane] = -1;
+  }
+}
+
+static script draw(test_random *random) {
+  script all = {.is_shared = random_below(random, 2)};
+  unsigned row = (unsigned)random_below(random, 2);
+  bool has_loaded = false;
+  for (unsigned i = 0; i < ACCESSES; i++) {
+    struct step *step = &all.step[i];
+    step->kind = (kind)random_below(random, 3);
+    step->width =
+        step->kind == ATOMIC || random_below(random, 2) ? 4 : 1u << random_below(random, 4);
+    /* Warps that store to shared memory behind a load let the others go first: not here. */
+    step->barrier_before =
+        random_below(random, 3) == 0 || (all.is_shared && has_loaded && step->kind != LOAD);
+    has_loaded = (has_loaded && !step->barrier_before) || step->kind == LOAD;
+    for (unsigned warp = 0; warp < THREADS / 32; warp++)
+      draw_places(random, step, warp, row);
+  }
+  return all;
+}
+
+static void races_are_those_of_single_lanes(void **state) {
+  (void)state;
+  test_random random = {20};
+  unsigned found = 0;
+  for (unsigned i = 0; i < ROUNDS; i++) {
+    script all = draw(&random);
+    bool expected = has_race(&all), has = finds_race(&all);
+    if (has != expected) {
+      print_message("%s\n", make_text(&all));
+      fail_msg("round %u: %s", i, has ? "a race that is none" : "a race is not found");
+    }
+    found += has;
+  }
+  assert_in_range(found, ROUNDS / 8, ROUNDS * 7 / 8);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {cmocka_unit_test(races_are_those_of_single_lanes)};
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
