@@ -264,7 +264,9 @@ void *inject_apart_handle(const inject_pair *pair) {
 #define END_CONTEXT(name, type)                                                                    \
   API(name, type handle) {                                                                         \
     inject_apart_wait();                                                                           \
-    return REAL(name, handle);                                                                     \
+    int result = REAL(name, handle);                                                               \
+    inject_handles_end_context();                                                                  \
+    return result;                                                                                 \
   }
 END_CONTEXT(cuCtxDestroy_v2, void *)
 END_CONTEXT(cuDevicePrimaryCtxReset_v2, int)

@@ -26,6 +26,7 @@ typedef struct kept_pair {
 static _Atomic(node *) buckets[BUCKETS];
 static kept_pair *pairs; /* under the lock */
 static atomic_bool has_nodes;
+static atomic_uint contexts_ended;
 
 static _Atomic(node *) *bucket_of(const void *handle) {
   uint64_t mixed = (uint64_t)(uintptr_t)handle * 0x9E3779B97F4A7C15u;
@@ -66,8 +67,14 @@ static bool set(const void *handle, const inject_image *image, inject_pair *pair
   return true;
 }
 
+/* Whether that is what a handle is known as: runtimes ask for one kernel again and again. */
+static bool is_known_as(const void *handle, const inject_image *image) {
+  const node *found = find(handle);
+  return found ? atomic_load(&found->image) == image && !atomic_load(&found->pair) : !image;
+}
+
 bool inject_handle_set(const void *handle, const inject_image *image) {
-  if (!image && !atomic_load(&has_nodes))
+  if (is_known_as(handle, image))
     return true;
   inject_lock();
   bool done = set(handle, image, NULL);
@@ -85,19 +92,34 @@ inject_pair *inject_handle_pair(const void *handle) {
   return found ? atomic_load_explicit(&found->pair, memory_order_acquire) : NULL;
 }
 
+/* The pair that is known under the first handle of this one, and of the same kernel; NULL: none. */
+static inject_pair *find_same(const inject_pair *pair) {
+  inject_pair *known = inject_handle_pair(pair->own);
+  return known && known->own == pair->own && known->kernel == pair->kernel &&
+                 known->is_of_library == pair->is_of_library
+             ? known
+             : NULL;
+}
+
 bool inject_handle_set_pair(const inject_pair *pair) {
   kept_pair *made = NULL;
+  inject_pair *known = find_same(pair);
+  unsigned ended = atomic_load(&contexts_ended);
+  if (known && !pair->beside && __atomic_load_n(&known->ended, __ATOMIC_ACQUIRE) == ended)
+    return true;
   inject_lock();
-  inject_pair *known = inject_handle_pair(pair->own);
-  bool done = known && known->own == pair->own && known->kernel == pair->kernel &&
-              known->is_of_library == pair->is_of_library;
+  known = find_same(pair);
+  bool done = known;
   /* Where it is loaded apart, the handle may be that of another context by now. */
-  if (done && !pair->beside)
+  if (done && !pair->beside) {
     __atomic_store_n(&known->beside, NULL, __ATOMIC_RELEASE);
-  else if (done)
+    __atomic_store_n(&known->ended, ended, __ATOMIC_RELEASE);
+  } else if (done) {
     done = known->beside == pair->beside;
+  }
   if (!done && (made = malloc(sizeof *made))) {
     *made = (kept_pair){pairs, *pair};
+    made->pair.ended = ended;
     pairs = made;
     done = set(pair->own, pair->image, &made->pair) &&
            (!pair->beside || set(pair->beside, pair->image, &made->pair));
@@ -105,6 +127,8 @@ bool inject_handle_set_pair(const inject_pair *pair) {
   inject_unlock();
   return done;
 }
+
+void inject_handles_end_context(void) { atomic_fetch_add(&contexts_ended, 1); }
 
 bool inject_handle_complete(inject_pair *pair, void *beside) {
   inject_lock();

@@ -201,6 +201,7 @@ typedef struct inject_pair {
   struct inject_subject *subject;
   void *own, *beside; /* handles of the driver; beside NULL: it is not loaded yet */
   bool is_of_library; /* they are kernels of a library, not functions of a module */
+  unsigned ended;     /* contexts that had ended when beside was looked up, or is to be */
 } inject_pair;
 
 /* Remembers what a module, library, function or kernel of the driver comes from; NULL forgets it,
@@ -212,6 +213,8 @@ const inject_image *inject_handle_image(const void *handle);
 bool inject_handle_set_pair(const inject_pair *pair);
 /* The second handle of a pair, which is loaded apart, is known now. False: no memory. */
 bool inject_handle_complete(inject_pair *pair, void *beside);
+/* The program has ended a context: handles of functions may be others' since. */
+void inject_handles_end_context(void);
 /* The pair that a handle is one of; NULL: none. */
 inject_pair *inject_handle_pair(const void *handle);
 

@@ -265,17 +265,41 @@ static void put_masked_xor(writer *w, const char *place, const char *from, uint6
   PUT(w, "xor.b%u \t%s, %s, %sterm%s;\n", bits, place, from, w->prefix, suffix);
 }
 
+/* Whether two terms put copies of the same bits to places of their own: a product has both, as one
+ * sum without carries. */
+static bool are_copies(const hashing *own) {
+  const bf_hash_term *a = &own->term[0], *b = &own->term[1];
+  return own->terms == 2 && a->shift > 0 && b->shift > 0 && !(a->mask & b->mask) &&
+         (uint64_t)a->mask << a->shift == (uint64_t)b->mask << b->shift &&
+         (uint64_t)a->mask << a->shift <= UINT32_MAX;
+}
+
+/* Writes place = H(address) by such a product, of which the upper half is taken: an instruction
+ * less than by two shifts. */
+static void put_product(writer *w, const char *address, const char *place) {
+  const bf_hash_term *a = &w->own->term[0], *b = &w->own->term[1];
+  uint32_t factor = (uint32_t)1 << (32 - a->shift) | (uint32_t)1 << (32 - b->shift);
+  PUT(w, "and.b32 \t%sterm, %s, %llu;\n", w->prefix, address,
+      (unsigned long long)a->mask << a->shift);
+  PUT(w, "mul.hi.u32 \t%sterm, %sterm, %lu;\n", w->prefix, w->prefix, (unsigned long)factor);
+  put_masked_xor(w, place, address, a->mask | b->mask, false);
+}
+
 /* Writes place = H(address) for an address in a register of its own or of the program. */
 static void put_terms(writer *w, const char *address, unsigned place, bool wide) {
   const char *suffix = suffix_of(wide);
   char name[64];
   snprintf(name, sizeof name, "%splace%s%u", w->prefix, suffix, place);
+  w->uses_term[wide] = true;
+  if (!wide && are_copies(w->own)) {
+    put_product(w, address, name);
+    return;
+  }
   for (unsigned i = 0; i < w->own->terms; i++) {
     const bf_hash_term *term = &w->own->term[i];
     PUT(w, "shr.u%u \t%sterm%s, %s, %d;\n", bits_of(wide), w->prefix, suffix, address, term->shift);
     put_masked_xor(w, name, i == 0 ? address : name, term->mask, wide);
   }
-  w->uses_term[wide] = true;
 }
 
 /* The name of a register that holds base + offset, which it may have to be written to. */

@@ -201,6 +201,27 @@ bf_verify_bits bf_verify_shift(const bf_verify_bits *bits, int left) {
   return shifted;
 }
 
+bf_verify_bits bf_verify_multiply_high(const bf_verify_bits *bits, uint64_t factor) {
+  unsigned width = bits->width;
+  bf_verify_bits product = *bits;
+  uint64_t ones = low_bits(width) & ~zeros(bits), taken = 0;
+  if (!is_plain(bits) || width > 32)
+    return bf_verify_unknown("a product of bits that are not all known");
+  product.constant = 0;
+  memset(product.row, 0, sizeof product.row);
+  for (unsigned k = 0; k < width; k++) {
+    if (!(factor >> k & 1))
+      continue;
+    if (taken & ones << k)
+      return bf_verify_unknown("a product whose parts meet: a carry may go anywhere");
+    taken |= ones << k;
+    product.constant |= bits->constant << k >> width;
+    for (unsigned i = width - k; i < width; i++)
+      product.row[i + k - width] |= bits->row[i];
+  }
+  return product;
+}
+
 /* Whether both are the same address, but for the offset. */
 static bool same_base(const bf_verify_atom *a, const bf_verify_atom *b) {
   return a->base == b->base && a->number == b->number && a->variable == b->variable &&

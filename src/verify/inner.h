@@ -104,6 +104,8 @@ bf_verify_bits bf_verify_atom_bits(const bf_verify_atom *atom);
 bf_verify_bits bf_verify_add(const bf_verify_bits *bits, uint64_t addend);
 /* Shifts to the left, or to the right where left is negative; zeros come in. */
 bf_verify_bits bf_verify_shift(const bf_verify_bits *bits, int left);
+/* The upper half of a product with a number, where no two of its parts have a bit in one place. */
+bf_verify_bits bf_verify_multiply_high(const bf_verify_bits *bits, uint64_t factor);
 /* lop3: bit (4 a + 2 b + c) of table, where that is an XOR of what is not known. */
 bf_verify_bits bf_verify_table(const bf_verify_bits *a, const bf_verify_bits *b,
                                const bf_verify_bits *c, unsigned table);

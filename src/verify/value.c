@@ -135,6 +135,8 @@ bool bf_verify_may_be_added(const bf_ptx_instruction *instruction) {
   case BF_PTX_OP_LOP3:
     return has_shape(instruction, 1, 1);
   case BF_PTX_OP_MUL:
+    return has_shape(instruction, 2, 1) &&
+           (bf_ptx_has(instruction, "lo") || bf_ptx_has(instruction, "hi"));
   case BF_PTX_OP_MAD:
     return has_shape(instruction, 2, 1) && bf_ptx_has(instruction, "lo");
   case BF_PTX_OP_CVT:
@@ -180,6 +182,14 @@ static bf_verify_bits evaluate_shift(const bf_ptx_instruction *instruction,
   return bf_verify_shift(&in[0], -by);
 }
 
+static bf_verify_bits evaluate_multiply(const bf_ptx_instruction *instruction,
+                                        const bf_verify_bits in[3]) {
+  if (!bf_ptx_has(instruction, "hi") || bf_ptx_type_name(instruction->type[0])[0] != 'u' ||
+      in[0].width != 32 || !bf_verify_is_constant(&in[1]))
+    return bf_verify_unknown("a product that is not the upper half of one with a number");
+  return bf_verify_multiply_high(&in[0], in[1].constant);
+}
+
 static bf_verify_bits evaluate_cvt(const bf_ptx_instruction *instruction,
                                    const bf_verify_bits *in) {
   unsigned to = type_width(instruction->type[0]);
@@ -211,6 +221,8 @@ static bf_verify_bits evaluate_case(const bf_ptx_instruction *instruction,
     return bf_verify_distance(&in[0], &in[1]);
   case BF_PTX_OP_MOV:
     return in[0];
+  case BF_PTX_OP_MUL:
+    return evaluate_multiply(instruction, in);
   case BF_PTX_OP_SHL:
   case BF_PTX_OP_SHR:
     return evaluate_shift(instruction, in);

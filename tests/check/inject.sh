@@ -605,6 +605,10 @@ for _ in 1 2 3; do
   app BANKFOLD_HASH=auto BANKFOLD_LEARN=1 KERNEL=_Z7limitedPfPKf proc library $data/limited.fatbin
   called ', refused' 0
 done
+# Who asks for a kernel again and again does not make the library look up its second version each time.
+app KERNEL=_Z7limitedPfPKf proc again $data/limited.fatbin
+called '^cuLaunchKernel: _Z7limitedPfPKf__bankfold_1' 10
+called '^cuKernelGetFunction' 12
 # Where an earlier run has learnt that the program's own kernel serves, the second version is not even loaded.
 # relearn FIRST SECOND LAUNCHES: as learn, with a second version that is loaded apart.
 relearn() {

@@ -638,6 +638,17 @@ static void job_learn(const char *path) {
   }
 }
 
+/* Asks for the function of a kernel before each launch. */
+static void job_again(const char *path) {
+  void *library = load_library(path), *kernel, *function;
+  must(CALL(cuLibraryGetKernel, (void **, void *, const char *), &kernel, library, kernel_name),
+       "cuLibraryGetKernel");
+  for (int i = 0; i < 10; i++) {
+    must(CALL(cuKernelGetFunction, (void **, void *), &function, kernel), "cuKernelGetFunction");
+    launch_once(function, 1);
+  }
+}
+
 static void *learn_in_thread(void *function) {
   for (unsigned i = 0; i < 200; i++)
     launch_once(function, 1);
@@ -697,6 +708,7 @@ static const struct {
     {"tables", job_tables},
     {"exec", job_exec},
     {"list", job_list},
+    {"again", job_again},
     {"learn", job_learn},
     {"learnthreads", job_learnthreads},
     {"values", job_values},
