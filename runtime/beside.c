@@ -94,6 +94,7 @@ static void *run(void *given) {
     if (own->error != cudaSuccess && context->pending == cudaSuccess)
       context->pending = own->error;
     pthread_mutex_lock(&context->lock);
+    work->function->is_running = false;
     rt_do_later(context);
     pthread_mutex_unlock(&context->lock);
     close_beside(own);
@@ -105,6 +106,7 @@ static void *run(void *given) {
 static void leave(const beside *own, pthread_t thread) {
   rt_context *context = own->work.context;
   own->work.function->has_waited = true;
+  own->work.function->is_running = true;
   context->busy_stream = own->work.how.stream;
   context->busy_thread = thread;
   context->busy_kernel = own->work.function->name;

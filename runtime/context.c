@@ -21,7 +21,8 @@ __asm__(".pushsection .bss\n"
         ".popsection");
 extern rt_context *bankfold_shared __attribute__((visibility("default")));
 static rt_context own_context = {.lock = PTHREAD_MUTEX_INITIALIZER,
-                                 .idle = PTHREAD_COND_INITIALIZER};
+                                 .idle = PTHREAD_COND_INITIALIZER,
+                                 .print_lock = PTHREAD_MUTEX_INITIALIZER};
 
 /* The context of the process. */
 static rt_context *shared_context(void) {

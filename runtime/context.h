@@ -98,6 +98,7 @@ typedef struct rt_function {
   int carveout;
   bool has_large_clusters; /* more than 8 blocks in a cluster are allowed */
   uint8_t may_wait;        /* what rt_may_wait found out */
+  bool is_running;         /* and another launch may go on */
   bool has_waited;         /* a launch went on when its call returned */
   rt_tally *tallies;
   bf_observer *accesses; /* that were kept, or NULL */
@@ -137,6 +138,8 @@ typedef struct rt_context {
   const char *busy_kernel;       /* that runs */
   struct rt_node *later, **last; /* what comes behind it (later.c) */
   uint64_t blocks_done;          /* of the launch that runs */
+  unsigned besides;              /* launches that run beside it (launch.c) */
+  pthread_mutex_t print_lock;    /* of printed */
   bool is_meddled;               /* calls were made meanwhile */
   bool is_awaited_said;          /* a line has told that calls wait */
   bool is_given_up;              /* the launch is to end: the program has */
@@ -355,8 +358,8 @@ int rt_run_beside(const rt_work *work);
 struct rt_node;
 /* Whether work in a stream, or in any, must wait for a launch that goes on. */
 bool rt_is_put_off(const rt_context *context, const void *stream);
-/* Whether a new launch must: kernels do not run beside each other. */
-bool rt_is_launch_put_off(const rt_context *context);
+/* Whether a new launch of a kernel must. */
+bool rt_is_launch_put_off(const rt_context *context, const void *stream, const void *host);
 /* Whether work in a stream is recorded and not done: in a capture, or for later. */
 bool rt_is_recorded(const rt_context *context, const void *stream);
 /* Waits until nothing puts work in a stream off; says after a while what is waited for. */

@@ -341,7 +341,7 @@ API(cudaGraphLaunch, void *handle, void *stream) {
     return rt_leave(context, cudaErrorInvalidResourceHandle);
   if (rt_is_capturing(context, stream))
     return rt_leave(context, rt_capture_break(context, stream)); /* as seen on an H200 */
-  if (rt_is_launch_put_off(context)) {
+  if (rt_is_launch_put_off(context, stream, NULL)) {
     rt_node work = {.kind = RT_NODE_GRAPH, .child = rt_graph_copy(context, exec->graph, true)};
     return rt_leave(context,
                     work.child ? rt_put_off(context, stream, &work) : cudaErrorMemoryAllocation);

@@ -1,8 +1,8 @@
 /* Work behind a launch that goes on though its call has returned (beside.c): as on a GPU, what a
  * program asks for meanwhile is kept, in the order of the calls, and done when the launch has
- * ended, by the thread that ran it. Only copies and fills in streams that neither the launch nor
- * anything that is kept comes before are done at once, so that they may be what the kernel waits
- * for. Kernels do not run beside each other. */
+ * ended, by the thread that ran it. Only what is asked for in streams that neither the launch nor
+ * anything that is kept comes before is done at once, so that it may be what the kernel waits for:
+ * copies, fills and launches of other kernels. */
 #include "graph.h"
 
 #include <errno.h>
@@ -39,8 +39,27 @@ bool rt_is_put_off(const rt_context *context, const void *stream) {
   return !is_apart;
 }
 
-bool rt_is_launch_put_off(const rt_context *context) {
-  return context->is_busy && !is_own(context);
+/* Whether the kernels of a module may launch others, for which there is one place. */
+static bool has_launches(const rt_module *module) {
+  const bf_ptx_module *ptx = module->ptx;
+  for (const bf_ptx_item *item = ptx ? ptx->first : NULL; item; item = item->next)
+    if (item->kind == BF_PTX_ITEM_FUNCTION && strstr(item->function->name, "cudaLaunchDevice"))
+      return true;
+  return false;
+}
+
+/* Whether a kernel may run beside another: traces, kept accesses, the order of launches and the
+ * clock of a simulated GPU are made for one launch after the other. */
+static bool may_run_beside(const rt_context *context, const rt_function *function) {
+  const bf_run_settings *settings = &context->settings;
+  return function && !function->is_running && !context->gpu && !settings->check.races &&
+         !settings->trace && !settings->accesses && !has_launches(function->module);
+}
+
+bool rt_is_launch_put_off(const rt_context *context, const void *stream, const void *host) {
+  return context->is_busy && !is_own(context) &&
+         (rt_is_put_off(context, stream) ||
+          !may_run_beside(context, rt_find_function(context, host)));
 }
 
 bool rt_is_recorded(const rt_context *context, const void *stream) {
@@ -200,6 +219,8 @@ void rt_do_later(rt_context *context) {
     free(node);
     pthread_cond_broadcast(&context->idle);
   }
+  while (context->besides)
+    wait_a_second(context);
   __atomic_store_n(&context->is_busy, false, __ATOMIC_RELEASE);
   pthread_cond_broadcast(&context->idle);
 }

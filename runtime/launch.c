@@ -121,8 +121,11 @@ static int check_room(const rt_context *context, const rt_function *function, rt
 /* ---- Running ---- */
 
 /* Keeps text of a kernel for the next synchronisation. */
-static void keep_printed(void *context, const char *text, size_t bytes) {
-  bf_text_add(context, text, bytes);
+static void keep_printed(void *given, const char *text, size_t bytes) {
+  rt_context *context = given;
+  pthread_mutex_lock(&context->print_lock);
+  bf_text_add(&context->printed, text, bytes);
+  pthread_mutex_unlock(&context->print_lock);
 }
 
 /* The error that a fault becomes, as NVIDIA's driver reports it. */
@@ -309,24 +312,36 @@ int rt_start(rt_context *context, rt_function *function, const rt_configuration 
       .check_races = context->settings.check.races,
       .stack_bytes = context->limit[0] > 65536 ? context->limit[0] : 0,
       .print = keep_printed,
-      .print_context = &context->printed,
+      .print_context = context,
+      .is_beside = context->is_busy || rt_may_wait(function),
   };
   rt_order_launch(context, how->stream, depth > 0, &launch);
-  const bf_emu_parent *before = bf_emu_set_parent(context->emu, &children.parent);
+  bool is_parent = !context->besides;
+  const bf_emu_parent *before =
+      is_parent ? bf_emu_set_parent(context->emu, &children.parent) : NULL;
   int error =
       cooperative ? run_cooperative(context, function, &launch) : run(context, function, &launch);
-  bf_emu_set_parent(context->emu, before);
+  if (is_parent)
+    bf_emu_set_parent(context->emu, before);
   rt_children_run(&children);
   return error;
 }
 
-/* Runs one that came behind another, whose thread this is: it may wait for the host, too. */
+/* Runs one while another goes on: behind it, in its thread, or beside it. It may wait for the host,
+ * too, so that others may call meanwhile. */
 static int start_later(rt_context *context, rt_function *function, const rt_configuration *how,
                        const void *parameters, bool cooperative) {
-  context->busy_kernel = function->name;
+  bool is_beside = !pthread_equal(context->busy_thread, pthread_self());
+  if (!is_beside)
+    context->busy_kernel = function->name;
+  context->besides += is_beside;
+  function->is_running = true;
   pthread_mutex_unlock(&context->lock);
   int error = rt_start(context, function, how, parameters, cooperative, 0);
   pthread_mutex_lock(&context->lock);
+  function->is_running = false;
+  context->besides -= is_beside;
+  pthread_cond_broadcast(&context->idle);
   return error;
 }
 
@@ -387,7 +402,7 @@ int rt_launch(rt_context *context, const void *host, const rt_configuration *how
 /* The same, unless the stream records its work. */
 static int launch(rt_context *context, const void *host, const rt_configuration *how,
                   void **arguments, bool cooperative) {
-  return rt_is_capturing(context, how->stream) || rt_is_launch_put_off(context)
+  return rt_is_capturing(context, how->stream) || rt_is_launch_put_off(context, how->stream, host)
              ? rt_capture_launch(context, host, how, arguments, cooperative)
              : rt_launch(context, host, how, arguments, cooperative);
 }

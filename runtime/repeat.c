@@ -194,8 +194,8 @@ static void miss(rt_context *context, rt_repeated *one) {
 /* Whether launches are run as they come: something wants to see each of them. */
 static bool wants_all(const rt_context *context) {
   const bf_run_settings *settings = &context->settings;
-  return settings->every_launch || context->gpu || settings->trace || settings->accesses ||
-         settings->keep_going || settings->sample || settings->check.races ||
+  return settings->every_launch || context->besides || context->gpu || settings->trace ||
+         settings->accesses || settings->keep_going || settings->sample || settings->check.races ||
          settings->check.uninitialised;
 }
 

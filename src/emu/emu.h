@@ -317,6 +317,7 @@ typedef struct bf_emu_launch {
   uint64_t parameter_bytes;
   bool cooperative;         /* all blocks are in flight at once */
   unsigned workers;         /* threads of the host to use; 0: one per core */
+  bool is_beside;           /* others may change memory meanwhile, even with one worker */
   bool check_uninitialised; /* shared memory read before it was written */
   bool check_races;         /* between threads, blocks and launches (race.c) */
   /* With check_races: the number of this launch, from 1 on and growing (0: none), of the last one

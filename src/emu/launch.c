@@ -463,7 +463,7 @@ static void prepare(bf_emu_flight *flight, bf_emu *emu, const bf_emu_launch *lau
   if (flight->workers > blocks_to_run(flight))
     flight->workers = (unsigned)blocks_to_run(flight);
   flight->workers += flight->workers == 0;
-  flight->alone = flight->workers == 1;
+  flight->alone = flight->workers == 1 && !launch->is_beside;
 }
 
 void bf_emu_flight_close(bf_emu_flight *flight) {
