@@ -198,6 +198,8 @@ typedef struct bf_operand {
 /* What one warp does in one instruction. op, width_bytes, mask and address are as in bf_access; for
  * shared memory addresses count from the start of the block's shared memory. Addresses of lanes
  * outside mask mean nothing. */
+typedef struct bf_lined_key bf_lined_key;
+typedef struct bf_lined bf_lined;
 typedef struct bf_emu_event {
   unsigned site;
   unsigned worker;    /* which of the launch's threads says this: 0 to workers-1 */
@@ -214,6 +216,7 @@ typedef struct bf_emu_event {
   bool is_cached;            /* cp.async through the first-level cache */
   const bf_operand *operand; /* by kind, those with bytes; NULL but for operands */
   const bf_changes *changes; /* of 64-bit atomics whose count depends on values, or NULL */
+  const bf_lined_key *line;  /* its lanes lie in line: what it is remembered by, or NULL */
 } bf_emu_event;
 
 /* Called from several threads at once, never at once with the same worker. */
@@ -256,6 +259,12 @@ typedef struct bf_emu_observer {
   /* Told of bulk and tensor copies and where in global memory they go; those with a ticket arrive
    * when bf_emu_block_land says so. NULL: not, and they arrive when they are waited for. */
   void (*copied)(void *context, const bf_emu_copy *copy);
+  /* What it keeps of shared accesses for each of so many workers (lined.h), so that those made
+   * before are counted there and not told of; NULL: it is told of all. settle is called every so
+   * often, and at the end of a launch, to add up what a worker has counted. */
+  bf_lined **tally;
+  unsigned tallies;
+  void (*settle)(void *context, unsigned worker);
 } bf_emu_observer;
 
 /* ---- Launches ---- */

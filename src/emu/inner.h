@@ -393,6 +393,7 @@ typedef struct bf_emu_worker {
   uint64_t changes;                 /* of mbarriers and of barriers of clusters */
   const void *segment;              /* of race.c, that was used last */
   struct bf_emu_matrices *matrices; /* of run_wgmma.c, that were read before, or NULL */
+  bf_lined *const *tally;           /* of the observer; NULL: it is told of all */
   uint32_t tickets;                 /* that copies have had */
   /* Where accesses that are tolerated write to. */
   uint8_t sink[BF_EMU_LANES][BF_EMU_TOLERATED_BYTES];
@@ -478,6 +479,9 @@ bool bf_emu_meet(bf_emu_warp *warp, const bf_emu_op *op, uint32_t lanes, uint32_
 /* Tells the observer, if there is one, of a shared access of mask at the given addresses. */
 void bf_emu_tell_shared(bf_emu_warp *warp, const bf_emu_op *op, bf_op kind, unsigned width_bytes,
                         uint32_t mask, const uint32_t *address);
+/* The same where lanes lie in line. */
+void bf_emu_tell_line(bf_emu_warp *warp, const bf_emu_op *op, bf_op kind, unsigned width_bytes,
+                      const uint32_t *address, const bf_lined_key *line);
 void bf_emu_tell_global(bf_emu_warp *warp, const bf_emu_op *op, bf_op kind, unsigned width_bytes,
                         uint32_t mask, const uint64_t *address);
 /* Tells it of what the hardware accesses by itself, by kind; those without bytes are not there. */

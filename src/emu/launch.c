@@ -475,10 +475,21 @@ void bf_emu_flight_close(bf_emu_flight *flight) {
   bf_race_close(flight);
   pthread_mutex_destroy(&flight->lock);
   free(flight->parameters);
-  for (unsigned i = 0; flight->worker && i < flight->workers; i++)
+  for (unsigned i = 0; flight->worker && i < flight->workers; i++) {
+    if (flight->worker[i].tally)
+      flight->observer->settle(flight->observer->context, i);
     free(flight->worker[i].matrices);
+  }
   free(flight->worker);
   free(flight);
+}
+
+/* Where accesses of a worker are counted; NULL: the observer is told of all, one by one. */
+static bf_lined *const *tally_of(const bf_emu_flight *flight, unsigned worker) {
+  const bf_emu_observer *observer = flight->observer;
+  bool counts = observer && observer->tally && worker < observer->tallies && !observer->written &&
+                !flight->launch->sample;
+  return counts ? &observer->tally[worker] : NULL;
 }
 
 int bf_emu_flight_open(bf_emu *emu, const bf_emu_launch *launch, bf_emu_flight **opened,
@@ -504,6 +515,7 @@ int bf_emu_flight_open(bf_emu *emu, const bf_emu_launch *launch, bf_emu_flight *
   for (unsigned i = 0; i < flight->workers; i++) {
     flight->worker[i].flight = flight;
     flight->worker[i].index = i;
+    flight->worker[i].tally = tally_of(flight, i);
   }
   int error = launch->check_races ? bf_race_open(flight, diagnostic) : BF_OK;
   if (error)

@@ -229,6 +229,32 @@ static BF_ALWAYS_INLINE void bf_sums_store(bf_sum_types types, const bf_sums *su
 /* ---- Products ---- */
 
 #if defined(__AVX512F__)
+/* The sums of a row: four of even columns, then four of odd ones. */
+static BF_ALWAYS_INLINE __m512d bf_row_load(bf_ptx_type type, const bf_sums *sums, unsigned lane) {
+  if (type == BF_PTX_F32) {
+    __m128 even = _mm_loadu_ps((const float *)(const void *)(sums->c[0] + lane));
+    __m128 odd = _mm_loadu_ps((const float *)(const void *)(sums->c[1] + lane));
+    return _mm512_cvtps_pd(_mm256_insertf128_ps(_mm256_castps128_ps256(even), odd, 1));
+  }
+  __m512d even = _mm512_castpd256_pd512((__m256d)bf_sums_load(type, sums, 0, lane));
+  return _mm512_insertf64x4(even, (__m256d)bf_sums_load(type, sums, 1, lane), 1);
+}
+
+/* Rounds the sums of a row, and stores them. */
+static BF_ALWAYS_INLINE void bf_row_store(bf_sum_types types, const bf_sums *sums, unsigned lane,
+                                          __m512d sum) {
+  if (types.d == BF_PTX_F32) {
+    __m256i bits = _mm256_castps_si256(_mm512_cvtpd_ps(sum));
+    __mmask8 is_nan = _mm512_cmp_pd_mask(sum, sum, _CMP_UNORD_Q);
+    bits = _mm256_mask_mov_epi32(bits, is_nan, _mm256_set1_epi32(0x7fffffff));
+    _mm_storeu_si128((__m128i *)(void *)(sums->d[0] + lane), _mm256_castsi256_si128(bits));
+    _mm_storeu_si128((__m128i *)(void *)(sums->d[1] + lane), _mm256_extracti128_si256(bits, 1));
+    return;
+  }
+  bf_sums_store(types, sums, lane, (bf_four)_mm512_castpd512_pd256(sum),
+                (bf_four)_mm512_extractf64x4_pd(sum, 1));
+}
+
 /* Eight rows: d = c + a panel. a has depth numbers in a row. */
 static BF_ALWAYS_INLINE void bf_multiply_all(bf_sum_types types, const bf_sums *sums,
                                              const double *a, const double *panel, unsigned depth) {
@@ -236,10 +262,9 @@ static BF_ALWAYS_INLINE void bf_multiply_all(bf_sum_types types, const bf_sums *
   const size_t pitch = depth;
   BF_UNROLL_8
   for (unsigned row = 0; row < BF_PANEL; row++)
-    sum[row] =
-        _mm512_insertf64x4(_mm512_castpd256_pd512((__m256d)bf_sums_load(types.c, sums, 0, 4 * row)),
-                           (__m256d)bf_sums_load(types.c, sums, 1, 4 * row), 1);
-  for (const double *end = a + pitch; a < end; a++, panel += BF_PANEL) {
+    sum[row] = bf_row_load(types.c, sums, 4 * row);
+  BF_UNROLL_8
+  for (unsigned k = 0; k < depth; k++, a++, panel += BF_PANEL) {
     __m512d line = _mm512_loadu_pd(panel);
     BF_UNROLL_8
     for (unsigned row = 0; row < BF_PANEL; row++)
@@ -247,8 +272,7 @@ static BF_ALWAYS_INLINE void bf_multiply_all(bf_sum_types types, const bf_sums *
   }
   BF_UNROLL_8
   for (unsigned row = 0; row < BF_PANEL; row++)
-    bf_sums_store(types, sums, 4 * row, (bf_four)_mm512_castpd512_pd256(sum[row]),
-                  (bf_four)_mm512_extractf64x4_pd(sum[row], 1));
+    bf_row_store(types, sums, 4 * row, sum[row]);
 }
 #else
 /* Rows first to first + 3 of a block: d = c + a panel. a has depth numbers in a row. */

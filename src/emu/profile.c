@@ -4,6 +4,7 @@
 #include "emu/costs.h"
 #include "emu/event_count.h"
 #include "emu/inner.h"
+#include "emu/lined.h"
 
 #include <stdlib.h>
 
@@ -18,6 +19,7 @@ struct bf_profile {
   bf_counter **counter; /* per worker */
   bf_copied **copied;   /* per worker */
   bf_again **again;     /* per worker */
+  bf_lined **tally;     /* per worker, made at its first access in line */
   unsigned workers, sites;
   bf_profile_row *sum; /* [worker][site] */
   bool is_borrowed;    /* sum is */
@@ -41,8 +43,10 @@ int bf_profile_create(const bf_machine *machine, const bf_hash *hash, const bf_e
   made->counter = calloc(made->workers, sizeof *made->counter);
   made->copied = calloc(made->workers, sizeof *made->copied);
   made->again = calloc(made->workers, sizeof *made->again);
-  int error =
-      made->sum && made->counter && made->copied && made->again ? BF_OK : bf_no_memory(diagnostic);
+  made->tally = calloc(made->workers, sizeof *made->tally);
+  int error = made->sum && made->counter && made->copied && made->again && made->tally
+                  ? BF_OK
+                  : bf_no_memory(diagnostic);
   for (unsigned i = 0; i < made->workers && !error; i++)
     error = bf_counter_create(machine, hash, &made->counter[i], diagnostic);
   if (error)
@@ -61,10 +65,13 @@ void bf_profile_free(bf_profile *profile) {
     bf_copied_free(profile->copied[i]);
   for (unsigned i = 0; profile->again && i < profile->workers; i++)
     bf_again_free(profile->again[i]);
+  for (unsigned i = 0; profile->tally && i < profile->workers; i++)
+    free(profile->tally[i]);
   bf_kept_free(profile->kept);
   free(profile->counter);
   free(profile->copied);
   free(profile->again);
+  free(profile->tally);
   free(profile->conflicts);
   free(profile->block);
   if (!profile->is_borrowed)
@@ -152,39 +159,91 @@ static int count_event(const bf_profile *profile, const bf_emu_event *event, bf_
   return BF_OK;
 }
 
-/* Adds one access to the sums of its worker. */
+/* Adds so many times an access to the sums of its worker, and to what is kept; last is where it was
+ * kept before, or NULL. */
+static bf_kept_access *add(bf_profile *profile, const bf_emu_event *event,
+                           const bf_copied_cost *cost, uint64_t times, bf_kept_access *last) {
+  bf_profile_row *row = &profile->sum[(size_t)event->worker * profile->sites + event->site];
+  const bf_count *count = &cost->count;
+  row->executions += times;
+  row->wavefronts_load += times * count->wavefronts_load;
+  row->wavefronts_store += times * count->wavefronts_store;
+  row->wavefronts_atomic += times * count->wavefronts_atomic;
+  row->ideal += times * count->ideal;
+  row->conflicts += times * count->conflicts;
+  row->estimated |= count->estimated;
+  uint32_t wavefronts = (uint32_t)bf_count_wavefronts(count);
+  if (wavefronts > row->worst || (wavefronts == row->worst && event->block < row->worst_block))
+    keep_worst(row, event, wavefronts);
+  return profile->kept ? bf_kept_add(profile->kept, event, cost->pattern, times, last) : last;
+}
+
+/* Adds what an entry of a worker's tally has counted. */
+static void settle_entry(bf_profile *profile, unsigned worker, bf_lined_entry *entry,
+                         const bf_lined_cost *of) {
+  uint32_t address[BF_EMU_LANES];
+  if (!entry->times)
+    return;
+  bf_lined_addresses(entry, of, address);
+  bf_emu_event event = {.site = entry->key.site,
+                        .worker = worker,
+                        .block = entry->block,
+                        .space = BF_PTX_SPACE_SHARED,
+                        .op = of->op,
+                        .width_bytes = of->width_bytes,
+                        .mask = entry->key.mask,
+                        .shared_address = address};
+  add(profile, &event, &of->cost, entry->times, NULL);
+  entry->times = 0;
+}
+
+static void settle(void *context, unsigned worker) {
+  bf_profile *profile = context;
+  bf_lined *tally = worker < profile->workers ? profile->tally[worker] : NULL;
+  if (!tally || tally->left == BF_LINED_TURN)
+    return;
+  for (unsigned i = 0; i < BF_LINED_SETS; i++)
+    for (unsigned j = 0; j < BF_LINED_WAYS; j++)
+      settle_entry(profile, worker, &tally->entry[i][j], &tally->cost[i][j]);
+  tally->left = BF_LINED_TURN;
+}
+
+/* Remembers an access in line, so that it is not told of again. */
+static void remember(bf_profile *profile, const bf_emu_event *event, const bf_copied_cost *cost) {
+  bf_lined **tally = &profile->tally[event->worker];
+  bf_lined_cost *of;
+  if (!*tally)
+    *tally = bf_lined_create();
+  bf_lined_entry *entry = *tally ? bf_lined_place(*tally, event->line, &of) : NULL;
+  if (!entry || event->block > UINT32_MAX)
+    return;
+  settle_entry(profile, event->worker, entry, of);
+  *entry = (bf_lined_entry){.key = *event->line, .block = (uint32_t)event->block};
+  *of = (bf_lined_cost){*cost, event->op, event->width_bytes,
+                        event->shared_address[BF_FIRST_LANE(event->mask)]};
+}
+
+/* Counts one access. */
 static void count_access(void *context, const bf_emu_event *event) {
   bf_profile *profile = context;
   if (event->space != BF_PTX_SPACE_SHARED || event->worker >= profile->workers)
     return;
-  bf_profile_row *row = &profile->sum[(size_t)event->worker * profile->sites + event->site];
   bf_copied_cost cost;
   bf_again_entry *place, *known = bf_again_find(&profile->again[event->worker], event, &place);
   if (known) {
     cost = (bf_copied_cost){known->count, {known->number, known->base}};
   } else if (count_event(profile, event, &cost) != BF_OK) {
-    row->failed++;
+    profile->sum[(size_t)event->worker * profile->sites + event->site].failed++;
     return;
   }
-  bf_count count = cost.count;
-  uint64_t times = profile->sample ? weigh(profile, event, &count) : 1;
-  row->executions += times;
-  row->wavefronts_load += times * count.wavefronts_load;
-  row->wavefronts_store += times * count.wavefronts_store;
-  row->wavefronts_atomic += times * count.wavefronts_atomic;
-  row->ideal += times * count.ideal;
-  row->conflicts += times * count.conflicts;
-  row->estimated |= count.estimated;
-  uint32_t wavefronts = (uint32_t)bf_count_wavefronts(&count);
-  if (wavefronts > row->worst || (wavefronts == row->worst && event->block < row->worst_block))
-    keep_worst(row, event, wavefronts);
-  bf_kept_access *kept = known ? known->kept : NULL;
-  if (profile->kept)
-    kept = bf_kept_add(profile->kept, event, cost.pattern, times, kept);
+  uint64_t times = profile->sample ? weigh(profile, event, &cost.count) : 1;
+  bf_kept_access *kept = add(profile, event, &cost, times, known ? known->kept : NULL);
   if (known)
     known->kept = kept;
   else if (place)
     bf_again_set(place, event, &cost, kept);
+  if (event->line)
+    remember(profile, event, &cost);
 }
 
 /* Adds what the hardware accesses by itself. The matrices of wgmma take a wavefront for every row
@@ -217,8 +276,13 @@ static void count_operands(void *context, const bf_emu_event *event) {
 }
 
 bf_emu_observer bf_profile_observer(bf_profile *profile) {
-  return (bf_emu_observer){
-      .access = count_access, .operands = count_operands, .context = profile, .as_merged = true};
+  return (bf_emu_observer){.access = count_access,
+                           .operands = count_operands,
+                           .context = profile,
+                           .as_merged = true,
+                           .tally = profile->tally,
+                           .tallies = profile->workers,
+                           .settle = settle};
 }
 
 bf_profile_memory bf_profile_memory_of(const bf_profile *profile) {

@@ -1,13 +1,14 @@
 /* From the addresses of a kernel to memory of the host, with all checks; and telling observers. */
 #include "emu/cluster.h"
 #include "emu/device.h"
+#include "emu/lined.h"
 #include "emu/race.h"
 #include "emu/shadow.h"
 #include "memory/far.h"
 
 /* Calls one of the observer's functions with a shared access. */
 static void tell_shared(bf_emu_warp *warp, const bf_emu_op *op, bf_op kind, unsigned width_bytes,
-                        uint32_t mask, const uint32_t *address,
+                        uint32_t mask, const uint32_t *address, const bf_lined_key *line,
                         void (*told)(void *context, const bf_emu_event *event)) {
   const bf_emu_observer *observer = warp->worker->flight->observer;
   bf_emu_event event = {.site = op->site,
@@ -22,13 +23,15 @@ static void tell_shared(bf_emu_warp *warp, const bf_emu_op *op, bf_op kind, unsi
                         .shared_address = address,
                         .global_address = kind == BF_OP_ADD64 ? NULL : warp->beside,
                         .is_cached = warp->beside && warp->copies_cached,
-                        .changes = kind == BF_OP_ADD64 ? warp->beside : NULL};
+                        .changes = kind == BF_OP_ADD64 ? warp->beside : NULL,
+                        .line = line};
   told(observer->context, &event);
 }
 
 /* Tells of a load or store that ptxas has made of several, or of which it has made several. */
 static void tell_merged(bf_emu_warp *warp, const bf_emu_op *op, bf_op kind, uint32_t mask,
-                        const uint32_t *address, const bf_ptx_merged *merged) {
+                        const uint32_t *address, const bf_lined_key *line,
+                        const bf_ptx_merged *merged) {
   if (merged->dropped || merged->leader)
     return;
   uint32_t moved[BF_EMU_LANES];
@@ -36,13 +39,14 @@ static void tell_merged(bf_emu_warp *warp, const bf_emu_op *op, bf_op kind, uint
     int64_t offset = merged->offset_bytes + (int64_t)i * merged->width_bytes;
     for (unsigned lane = 0; lane < BF_EMU_LANES; lane++)
       moved[lane] = address[lane] + (uint32_t)offset;
-    tell_shared(warp, op, kind, merged->width_bytes, mask, moved,
+    tell_shared(warp, op, kind, merged->width_bytes, mask, moved, merged->times == 1 ? line : NULL,
                 warp->worker->flight->observer->access);
   }
 }
 
-void bf_emu_tell_shared(bf_emu_warp *warp, const bf_emu_op *op, bf_op kind, unsigned width_bytes,
-                        uint32_t mask, const uint32_t *address) {
+/* Tells the observer of a shared access, whose lanes lie in line where line is not NULL. */
+static void tell_any(bf_emu_warp *warp, const bf_emu_op *op, bf_op kind, unsigned width_bytes,
+                     uint32_t mask, const uint32_t *address, const bf_lined_key *line) {
   const bf_emu_flight *flight = warp->worker->flight;
   if (!flight->observer || !mask || warp->block->sample == BF_EMU_UNTOLD)
     return;
@@ -51,12 +55,26 @@ void bf_emu_tell_shared(bf_emu_warp *warp, const bf_emu_op *op, bf_op kind, unsi
                     merged->times > 1 || merged->width_bytes != width_bytes;
   const bf_emu_observer *observer = flight->observer;
   if (observer->written)
-    tell_shared(warp, op, kind, width_bytes, mask, address, observer->written);
+    tell_shared(warp, op, kind, width_bytes, mask, address, NULL, observer->written);
   if (observer->as_merged && merged->width_bytes && is_changed &&
       (kind == BF_OP_LD || kind == BF_OP_ST))
-    tell_merged(warp, op, kind, mask, address, merged);
+    tell_merged(warp, op, kind, mask, address, line, merged);
   else
-    tell_shared(warp, op, kind, width_bytes, mask, address, observer->access);
+    tell_shared(warp, op, kind, width_bytes, mask, address, line, observer->access);
+}
+
+void bf_emu_tell_shared(bf_emu_warp *warp, const bf_emu_op *op, bf_op kind, unsigned width_bytes,
+                        uint32_t mask, const uint32_t *address) {
+  tell_any(warp, op, kind, width_bytes, mask, address, NULL);
+}
+
+void bf_emu_tell_line(bf_emu_warp *warp, const bf_emu_op *op, bf_op kind, unsigned width_bytes,
+                      const uint32_t *address, const bf_lined_key *line) {
+  bf_emu_worker *worker = warp->worker;
+  const bf_emu_observer *observer = worker->flight->observer;
+  if (worker->tally && *worker->tally && (*worker->tally)->left == 0)
+    observer->settle(observer->context, worker->index);
+  tell_any(warp, op, kind, width_bytes, line->mask, address, worker->tally ? line : NULL);
 }
 
 void bf_emu_tell_global(bf_emu_warp *warp, const bf_emu_op *op, bf_op kind, unsigned width_bytes,

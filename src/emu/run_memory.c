@@ -3,11 +3,8 @@
 #include "emu/alone.h"
 #include "emu/decode.h"
 #include "emu/near.h"
+#include "emu/own.h"
 #include "emu/transfer.h"
-
-#if defined(__AVX2__)
-#include <immintrin.h>
-#endif
 
 typedef bf_emu_mover mover;
 typedef bf_emu_vector_mover vector_mover;
@@ -393,137 +390,6 @@ enum { AHEAD_BYTES = 256 };
       return NULL;                                                                                 \
     BF_EACH_LANE(mask, lane) {                                                                     \
       uint8_t *memory = pointer[lane];                                                             \
-      one;                                                                                         \
-    }                                                                                              \
-    return op + 1;                                                                                 \
-  }
-/* Whether the offsets of eight lanes stand apart from one to the next. */
-static inline bool are_eight(const uint32_t *offset, uint32_t apart_bytes) {
-#if defined(__AVX2__)
-  __m256i steps = _mm256_mullo_epi32(_mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7),
-                                     _mm256_set1_epi32((int)apart_bytes));
-  __m256i wanted = _mm256_add_epi32(_mm256_set1_epi32((int)offset[0]), steps);
-  __m256i wrong = _mm256_xor_si256(_mm256_loadu_si256((const void *)offset), wanted);
-  return _mm256_testz_si256(wrong, wrong);
-#else
-  uint32_t wrong = 0;
-  for (unsigned i = 1; i < 8; i++)
-    wrong |= offset[i] ^ (offset[0] + i * apart_bytes);
-  return wrong == 0;
-#endif
-}
-
-/* Whether addresses of the lanes of mask, and by, are aligned and inside stacks of some bytes. */
-static inline bool are_on_stack(uint64_t stack_bytes, unsigned size, uint64_t by, uint32_t mask,
-                                const uint64_t *from) {
-  uint64_t last = stack_bytes - size, outside = 0, low = 0;
-  if (stack_bytes < size)
-    return false;
-  for (unsigned lane = 0; lane < BF_EMU_LANES; lane++) {
-    uint64_t own = 0 - (uint64_t)(mask >> lane & 1), address = from[lane] + by;
-    outside |= own & BF_NEAR_WRONG(address, last);
-    low |= own & address;
-  }
-  return outside >> 63 == 0 && (low & (size - 1)) == 0;
-}
-
-/* Shared memory: eight neighbouring lanes are often one behind the other, or at the same place,
- * where all 32 are not: rows of tiles. eight moves the values of eight lanes. */
-#define PLAIN_SHARED(name, type, is_write, whole, eight, one)                                      \
-  static const bf_emu_op *name(bf_emu_warp *warp, const bf_emu_op *op) {                           \
-    uint32_t mask = BF_MASK(), offset[BF_EMU_LANES], apart = 0;                                    \
-    if (mask == 0)                                                                                 \
-      return op + 1;                                                                               \
-    bf_emu_address address = {op->a, 4, op->offset, BF_PTX_SPACE_SHARED};                          \
-    bf_op kind = is_write ? BF_OP_ST : BF_OP_LD;                                                   \
-    type *own = BF_LANES(type, op->d);                                                             \
-    bf_near_offsets(warp, &address, mask, offset);                                                 \
-    if (warp->block->is_checked ||                                                                 \
-        !bf_near_inside(warp->block->shared_bytes, sizeof(type), mask, offset)) {                  \
-      bf_near_access access = {BF_PTX_SPACE_SHARED, kind, sizeof(type), sizeof(type), is_write};   \
-      uint8_t *pointer[BF_EMU_LANES];                                                              \
-      if (!bf_near_reach(warp, op, &address, &access, mask, pointer))                              \
-        return NULL;                                                                               \
-      BF_EACH_LANE(mask, lane) {                                                                   \
-        uint8_t *memory = pointer[lane];                                                           \
-        one;                                                                                       \
-      }                                                                                            \
-      return op + 1;                                                                               \
-    }                                                                                              \
-    bf_emu_tell_shared(warp, op, kind, sizeof(type), mask, offset);                                \
-    unsigned first = BF_FIRST_LANE(mask);                                                          \
-    for (unsigned lane = 0; lane < BF_EMU_LANES; lane++)                                           \
-      apart |= (offset[lane] ^ (offset[first] + (lane - first) * (uint32_t)sizeof(type))) &        \
-               (0 - (mask >> lane & 1));                                                           \
-    if (mask == UINT32_MAX && !apart) {                                                            \
-      uint8_t *memory = warp->block->shared + offset[0];                                           \
-      type *to = own;                                                                              \
-      whole;                                                                                       \
-      return op + 1;                                                                               \
-    }                                                                                              \
-    uint8_t *shared = warp->block->shared;                                                         \
-    if (mask == UINT32_MAX) {                                                                      \
-      for (unsigned group = 0; group < BF_EMU_LANES; group += 8) {                                 \
-        uint8_t *memory = shared + offset[group];                                                  \
-        if (are_eight(offset + group, sizeof(type))) {                                             \
-          eight;                                                                                   \
-        } else if (!is_write && are_eight(offset + group, 0)) {                                    \
-          type value;                                                                              \
-          memcpy(&value, memory, sizeof value);                                                    \
-          for (unsigned i = 0; i < 8; i++)                                                         \
-            own[group + i] = value;                                                                \
-        } else {                                                                                   \
-          for (unsigned lane = group; lane < group + 8; lane++) {                                  \
-            memory = shared + offset[lane];                                                        \
-            one;                                                                                   \
-          }                                                                                        \
-        }                                                                                          \
-      }                                                                                            \
-      return op + 1;                                                                               \
-    }                                                                                              \
-    uint32_t base = offset[first] - first * (uint32_t)sizeof(type);                                \
-    if (!is_write && !apart &&                                                                     \
-        (uint64_t)base + sizeof(type) * BF_EMU_LANES <= warp->block->shared_bytes) {               \
-      uint8_t *memory = shared + base;                                                             \
-      type fresh[BF_EMU_LANES], *to = fresh;                                                       \
-      whole;                                                                                       \
-      BF_SET_LANES(mask, own, fresh[lane]);                                                        \
-      return op + 1;                                                                               \
-    }                                                                                              \
-    for (unsigned group = 0; group < BF_EMU_LANES; group += 8)                                     \
-      if (!apart && (mask >> group & 0xff) == 0xff) {                                              \
-        uint8_t *memory = shared + offset[group];                                                  \
-        eight;                                                                                     \
-      } else {                                                                                     \
-        BF_EACH_LANE(mask &UINT32_C(0xff) << group, lane) {                                        \
-          uint8_t *memory = shared + offset[lane];                                                 \
-          one;                                                                                     \
-        }                                                                                          \
-      }                                                                                            \
-    return op + 1;                                                                                 \
-  }
-/* Local memory: the stacks of the lanes lie one behind the other; by is what is added. */
-#define PLAIN_LOCAL(name, type, is_write, one)                                                     \
-  static const bf_emu_op *name(bf_emu_warp *warp, const bf_emu_op *op) {                           \
-    uint32_t mask = BF_MASK();                                                                     \
-    if (mask == 0)                                                                                 \
-      return op + 1;                                                                               \
-    const uint64_t *from = BF_LANES(const uint64_t, op->a);                                        \
-    type *own = BF_LANES(type, op->d);                                                             \
-    uint64_t stride = warp->local ? warp->worker->flight->stack_bytes : 0;                         \
-    uint64_t by = (uint64_t)(int64_t)op->by;                                                       \
-    if (!are_on_stack(stride, sizeof(type), by, mask, from))                                       \
-      return move_all(warp, op, is_write);                                                         \
-    uint8_t *stack = warp->local + by;                                                             \
-    if (mask == UINT32_MAX) {                                                                      \
-      for (unsigned lane = 0; lane < BF_EMU_LANES; lane++) {                                       \
-        uint8_t *memory = stack + lane * stride + from[lane];                                      \
-        one;                                                                                       \
-      }                                                                                            \
-      return op + 1;                                                                               \
-    }                                                                                              \
-    BF_EACH_LANE(mask, lane) {                                                                     \
-      uint8_t *memory = stack + lane * stride + from[lane];                                        \
       one;                                                                                         \
     }                                                                                              \
     return op + 1;                                                                                 \

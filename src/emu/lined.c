@@ -1,0 +1,43 @@
+/* The table of accesses whose lanes lie in line. */
+#include "emu/lined.h"
+
+#include <stdlib.h>
+
+/* Entries that are filled one after the other with none found between, and which of those behind
+ * them still are: addresses depend on data there. */
+enum { PATIENCE = 4096, RARELY = 64 };
+
+bf_lined *bf_lined_create(void) {
+  void *made = NULL;
+  if (posix_memalign(&made, _Alignof(bf_lined), sizeof(bf_lined)))
+    return NULL;
+  memset(made, 0, sizeof(bf_lined));
+  ((bf_lined *)made)->left = BF_LINED_TURN;
+  return made;
+}
+
+bf_lined_entry *bf_lined_place(bf_lined *tally, const bf_lined_key *key, bf_lined_cost **cost) {
+  unsigned set = bf_lined_set_of(key), way = tally->fills % BF_LINED_WAYS;
+  tally->fills = tally->left == tally->left_then ? tally->fills + 1 : 1;
+  tally->left_then = tally->left;
+  if (tally->fills > PATIENCE && tally->fills % RARELY)
+    return NULL;
+  /* An earlier block made it: the entry stays with that. */
+  for (unsigned i = 0; i < BF_LINED_WAYS; i++)
+    if (!tally->entry[set][i].key.mask)
+      way = i;
+  for (unsigned i = 0; i < BF_LINED_WAYS; i++)
+    if (bf_lined_is_same(&tally->entry[set][i].key, key))
+      way = i;
+  *cost = &tally->cost[set][way];
+  return &tally->entry[set][way];
+}
+
+void bf_lined_addresses(const bf_lined_entry *entry, const bf_lined_cost *cost,
+                        uint32_t address[BF_EMU_LANES]) {
+  bf_lined_key key = entry->key;
+  key.first = cost->first;
+  uint32_t base = bf_lined_base(&key);
+  for (unsigned lane = 0; lane < BF_EMU_LANES; lane++)
+    address[lane] = base + lane % 16 * key.step + lane / 16 * key.jump;
+}
