@@ -167,21 +167,6 @@ void bf_emu_cluster_check(bf_emu_cluster *cluster) {
     release_block(cluster->block[i]);
 }
 
-/* Whether all lanes of the warp that are left come to op together, which .aligned demands; false:
- * they meet first, or the launch has ended. An H200 hangs where they do not. */
-static bool come_together(bf_emu_warp *warp, const bf_emu_op *op, uint32_t *mask) {
-  if (!bf_emu_meet(warp, op, *mask, UINT32_MAX))
-    return false;
-  *mask = BF_MASK();
-  if (*mask == warp->alive)
-    return true;
-  bf_emu_fail(warp, op, BF_EMU_BAD_BARRIER, BF_FIRST_LANE(*mask),
-              "%d of the %d threads of the warp come to barrier.cluster.arrive.aligned without the "
-              "others: all must execute it together",
-              __builtin_popcount(*mask), __builtin_popcount(warp->alive));
-  return false;
-}
-
 /* barrier.cluster.arrive. small[0]: .aligned. */
 static const bf_emu_op *step_arrive(bf_emu_warp *warp, const bf_emu_op *op) {
   uint32_t mask = BF_MASK();
@@ -189,8 +174,13 @@ static const bf_emu_op *step_arrive(bf_emu_warp *warp, const bf_emu_op *op) {
   uint32_t *phase = bf_emu_cluster_phases(warp);
   if (!mask)
     return op + 1;
-  if (op->small[0] && !come_together(warp, op, &mask))
-    return NULL;
+  if (op->small[0]) {
+    if (!bf_emu_meet(warp, op, mask, UINT32_MAX))
+      return NULL;
+    mask = BF_MASK();
+    if (!bf_emu_all_came(warp, op, mask, UINT32_MAX))
+      return NULL;
+  }
   if (!cluster || !phase)
     return bf_emu_fail(warp, op, BF_EMU_BAD_BARRIER, (unsigned)__builtin_ctz(mask), "%s",
                        cluster ? "out of memory" : "no cluster to wait for");

@@ -76,7 +76,7 @@ static inline bool bf_fragment_meet(bf_emu_warp *warp, const bf_emu_op *op, uint
   if (!bf_emu_meet(warp, op, *lanes, UINT32_MAX))
     return false;
   *lanes = BF_MASK();
-  return true;
+  return bf_emu_all_came(warp, op, *lanes, UINT32_MAX);
 }
 
 /* ---- Selection ---- */

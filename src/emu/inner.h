@@ -475,6 +475,10 @@ uint8_t *bf_emu_tolerate(bf_emu_warp *warp, const bf_emu_op *op, bf_ptx_space sp
  * only. Otherwise the path waits, and the operation must return NULL at once; it is executed again
  * when the others have come. lanes are those that execute the operation (BF_MASK). */
 bool bf_emu_meet(bf_emu_warp *warp, const bf_emu_op *op, uint32_t lanes, uint32_t members);
+/* Whether no member that is alive is missing among the lanes that have met; false: the launch has
+ * ended. For what makes an H200 hang where some never come: instructions of a whole warp (ldmatrix,
+ * mma, barrier.cluster.arrive.aligned) and elect. */
+bool bf_emu_all_came(bf_emu_warp *warp, const bf_emu_op *op, uint32_t lanes, uint32_t members);
 
 /* Tells the observer, if there is one, of a shared access of mask at the given addresses. */
 void bf_emu_tell_shared(bf_emu_warp *warp, const bf_emu_op *op, bf_op kind, unsigned width_bytes,

@@ -23,9 +23,9 @@ struct bf_emu_job {
   uint32_t barrier, counted_bytes;
   uint32_t lane, group;
   const bf_emu_op *op; /* of a group: that asked for it */
-  uint32_t arrivals; /* at the barrier, beside the bytes */
-  uint64_t ticket;   /* it arrives when bf_emu_jobs_land says so; 0: when it is waited for */
-  bool parity;       /* of the barrier's phase when it was issued, in which it must arrive */
+  uint32_t arrivals;   /* at the barrier, beside the bytes */
+  uint64_t ticket;     /* it arrives when bf_emu_jobs_land says so; 0: when it is waited for */
+  bool parity;         /* of the barrier's phase when it was issued, in which it must arrive */
   /* What it does: bytes from `from` (NULL: from value) to `to`, elements combined as reduce says.
    */
   uint8_t *to;

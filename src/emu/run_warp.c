@@ -374,7 +374,8 @@ static const bf_emu_op *active_mask(bf_emu_warp *warp, const bf_emu_op *op) {
 /* elect.sync: the lowest lane of each group is chosen; d is its number, e holds for it alone. */
 static const bf_emu_op *elect(bf_emu_warp *warp, const bf_emu_op *op) {
   uint32_t lanes, leader[BF_EMU_LANES] = {0}, elected = 0;
-  if (!meet(warp, op, op->c, &lanes))
+  if (!meet(warp, op, op->c, &lanes) ||
+      (lanes && !bf_emu_all_came(warp, op, lanes, all_members(warp, op->c, lanes))))
     return NULL;
   const uint32_t *member = BF_LANES(const uint32_t, op->c);
   for (lane_group group = first_group(lanes); next_group(member, lanes, &group);) {

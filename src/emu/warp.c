@@ -290,14 +290,22 @@ const bf_emu_op *bf_emu_next_path(bf_emu_warp *warp) {
   }
 }
 
+bool bf_emu_all_came(bf_emu_warp *warp, const bf_emu_op *op, uint32_t lanes, uint32_t members) {
+  uint32_t missing = members & warp->alive & ~lanes;
+  if (!missing)
+    return true;
+  bf_emu_fail(warp, op, BF_EMU_DEADLOCK, BF_FIRST_LANE(lanes),
+              "%d threads of the warp never come to this instruction, lane %u first: %s",
+              __builtin_popcount(missing), BF_FIRST_LANE(missing),
+              members == UINT32_MAX ? "all must execute it together"
+                                    : "its mask names them as members");
+  return false;
+}
+
 bool bf_emu_meet(bf_emu_warp *warp, const bf_emu_op *op, uint32_t lanes, uint32_t members) {
   uint32_t missing = members & warp->alive & ~lanes;
   if (warp->is_meeting && missing && warp->worker->flight->races)
-    return bf_emu_fail(warp, op, BF_EMU_BAD_INSTRUCTION, BF_FIRST_LANE(lanes),
-                       "%d threads of the warp never come to this instruction, lane %u first: %s",
-                       __builtin_popcount(missing), BF_FIRST_LANE(missing),
-                       members == UINT32_MAX ? "all must execute it together"
-                                             : "its mask names them as members") != NULL;
+    return bf_emu_all_came(warp, op, lanes, members);
   if (warp->is_meeting || !missing) {
     warp->order++;
     return true;

@@ -197,8 +197,8 @@ static void parts_of_warps_are_told(void **state) {
       "@%p setmaxnreg.dec.sync.aligned.u32 40;\n";
   uint32_t in[128] = {0}, out[128];
   bf_emu_fault fault = lanes_try(NULL, tile, half, 32, in, 4, out, 4).fault;
-  assert_int_equal(fault.kind, BF_EMU_BAD_BARRIER);
-  assert_non_null(strstr(fault.text, "16 of the 32 threads"));
+  assert_int_equal(fault.kind, BF_EMU_DEADLOCK);
+  assert_non_null(strstr(fault.text, "16 threads of the warp never come"));
   assert_true(fault.line > 0);
   fault = lanes_try(NULL, tile, registers, 128, in, 4, out, 4).fault;
   assert_int_equal(fault.kind, BF_EMU_BAD_INSTRUCTION);
