@@ -1,4 +1,4 @@
-/* Processes that mpirun started together. */
+/* Processes that mpirun or srun started together. */
 #include "process/ranks.h"
 
 #include <libgen.h>
@@ -6,22 +6,40 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
-/* A number that Open MPI's mpirun gives to the processes it starts. */
-static unsigned from_environment(const char *name, unsigned otherwise) {
+/* Variables of the environment by which programs tell the processes they start who they are: the
+ * number of a process, how many there are, and how many of them are on its host. */
+static const struct {
+  const char *own, *all, *on_this_host;
+} starters[] = {
+    {"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_LOCAL_SIZE"}, /* Open MPI */
+    {"PMI_RANK", "PMI_SIZE", "MPI_LOCALNRANKS"},                                    /* MPICH */
+    {"SLURM_PROCID", "SLURM_STEP_NUM_TASKS", "SLURM_STEP_TASKS_PER_NODE"},          /* srun */
+};
+
+/* The number that a variable begins with: srun lists hosts, "4(x2),1", of which the first has no
+ * fewer processes than others. 0: there is none. */
+static bool from_environment(const char *name, unsigned *number) {
   const char *text = getenv(name);
-  uint64_t number;
-  if (!text || !bf_parse_number(&text, &number) || *text || number > UINT32_MAX)
-    return otherwise;
-  return (unsigned)number;
+  uint64_t found;
+  *number = 0;
+  if (!text || !bf_parse_number(&text, &found) || (*text && *text != '(' && *text != ',') ||
+      found > UINT32_MAX)
+    return false;
+  *number = (unsigned)found;
+  return true;
 }
 
 bf_ranks bf_ranks_find(void) {
-  bf_ranks found = {.own = from_environment("OMPI_COMM_WORLD_RANK", 0),
-                    .all = from_environment("OMPI_COMM_WORLD_SIZE", 1),
-                    .on_this_host = from_environment("OMPI_COMM_WORLD_LOCAL_SIZE", 1)};
-  if (found.on_this_host == 0)
-    found.on_this_host = 1;
-  return found;
+  for (size_t i = 0; i < sizeof starters / sizeof *starters; i++) {
+    bf_ranks found;
+    if (!from_environment(starters[i].own, &found.own) ||
+        !from_environment(starters[i].all, &found.all) || found.own >= found.all)
+      continue;
+    if (!from_environment(starters[i].on_this_host, &found.on_this_host) || !found.on_this_host)
+      found.on_this_host = 1;
+    return found;
+  }
+  return (bf_ranks){.own = 0, .all = 1, .on_this_host = 1};
 }
 
 unsigned bf_ranks_workers(const bf_ranks *ranks) {

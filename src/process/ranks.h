@@ -1,5 +1,5 @@
-/* process/ranks: processes that mpirun started together. They need no messages where they share a
- * file: they only have to know who prints, and how many of them share a host. */
+/* process/ranks: processes that mpirun or srun started together. They need no messages where they
+ * share a file: they only have to know who prints, and how many of them share a host. */
 #ifndef BF_PROCESS_RANKS_H
 #define BF_PROCESS_RANKS_H
 
@@ -9,7 +9,8 @@ typedef struct bf_ranks {
   unsigned own, all, on_this_host;
 } bf_ranks;
 
-/* What Open MPI's mpirun told this process; otherwise it is the only one. */
+/* What mpirun of Open MPI or MPICH, or Slurm's srun, told this process; otherwise it is the only
+ * one. */
 bf_ranks bf_ranks_find(void);
 /* Threads for this rank: its part of the host's cores, of those it may use. */
 unsigned bf_ranks_workers(const bf_ranks *ranks);

@@ -14,12 +14,12 @@
 
 enum { CHUNK_LINES = 2 }; /* what follows in one channel: 256 bytes */
 #define NO_ROW UINT64_MAX
-#define NO_TICKET UINT32_MAX
+#define NO_READ UINT32_MAX
 #define CYCLE (UINT64_C(1) << BF_SIM_TICK_BITS)
 
-/* First and last of reads that are linked by next. */
+/* First and last of reads that are linked by next: tickets, or places of a window. */
 typedef struct read_list {
-  uint32_t first, last; /* tickets; first NO_TICKET: empty */
+  uint32_t first, last; /* first NO_READ: empty */
 } read_list;
 
 /* Times are in ticks. */
@@ -40,18 +40,19 @@ typedef struct dram_place {
   uint16_t bank;
 } dram_place;
 
-/* A read that waits. */
+/* A read that waits. Those in the window of a channel lie side by side, so that choosing among them
+ * stays in the host's cache. */
 typedef struct dram_read {
   dram_place place;
   uint64_t age; /* reads of the channel that came before it */
-  uint32_t next;
+  uint32_t next, ticket;
   uint8_t sectors;
 } dram_read;
 
-/* A read in the window whose row is open. */
+/* A read in the window whose row is open, and where it is there. */
 typedef struct open_read {
   uint64_t age;
-  uint32_t ticket;
+  uint32_t at;
   uint16_t bank;
 } open_read;
 
@@ -67,7 +68,9 @@ typedef struct dram_channel {
   uint64_t bus_free; /* ticks */
   uint64_t reads;    /* that have come */
   dram_bank *bank;
-  open_read *open; /* oldest first */
+  dram_read *window;
+  uint16_t *free_at; /* places of the window that are free, behind window_count */
+  open_read *open;   /* oldest first */
   dram_later *later;
   unsigned open_count, window_count, later_count;
   read_list behind; /* the window */
@@ -79,7 +82,7 @@ struct bf_sim_dram {
   uint64_t sector_ticks, hit_ticks, open_ticks, bank_ticks;
   uint64_t refresh_cycles, refresh_interval;
   dram_channel *channel;
-  dram_read *read; /* by ticket */
+  dram_read *read; /* those behind a window, by ticket */
   uint32_t tickets;
   uint64_t row_hits, row_misses, sectors_read, sectors_written;
   bf_arena arena;
@@ -87,17 +90,21 @@ struct bf_sim_dram {
 
 static uint64_t later_of(uint64_t a, uint64_t b) { return a > b ? a : b; }
 
-static const read_list no_reads = {NO_TICKET, NO_TICKET};
+static const read_list no_reads = {NO_READ, NO_READ};
 
 /* The tables of a channel; false: out of memory. */
 static bool create_channel(bf_sim_dram *dram, dram_channel *made) {
   made->bank = bf_arena_alloc(&dram->arena, dram->banks * sizeof *made->bank);
+  made->window = bf_arena_alloc(&dram->arena, dram->queue * sizeof *made->window);
+  made->free_at = bf_arena_alloc(&dram->arena, dram->queue * sizeof *made->free_at);
   made->open = bf_arena_alloc(&dram->arena, dram->queue * sizeof *made->open);
   made->later = bf_arena_alloc(&dram->arena, dram->queue * sizeof *made->later);
   made->behind = no_reads;
   for (unsigned i = 0; made->bank && i < dram->banks; i++)
     made->bank[i] = (dram_bank){.open_row = NO_ROW, .others = no_reads};
-  return made->bank && made->open && made->later;
+  for (unsigned i = 0; made->free_at && i < dram->queue; i++)
+    made->free_at[i] = (uint16_t)i;
+  return made->bank && made->window && made->free_at && made->open && made->later;
 }
 
 int bf_sim_dram_create(const bf_sim_gpu *gpu, bf_sim_dram **dram, bf_diagnostic *diagnostic) {
@@ -158,14 +165,14 @@ static dram_channel *locate(const bf_sim_dram *dram, uint64_t line, dram_place *
 
 /* ---- Lists of reads ---- */
 
-/* Puts a read at the end of a list. */
-static void append(bf_sim_dram *dram, read_list *list, uint32_t ticket) {
-  dram->read[ticket].next = NO_TICKET;
-  if (list->first == NO_TICKET)
-    list->first = ticket;
+/* Puts a read of a table at the end of a list. */
+static void append(dram_read *table, read_list *list, uint32_t at) {
+  table[at].next = NO_READ;
+  if (list->first == NO_READ)
+    list->first = at;
   else
-    dram->read[list->last].next = ticket;
-  list->last = ticket;
+    table[list->last].next = at;
+  list->last = at;
 }
 
 /* Takes all reads out of a list; returns the first, linked to the others. */
@@ -176,12 +183,12 @@ static uint32_t take_all(read_list *list) {
 }
 
 /* Puts a read among those whose row is open. */
-static void insert_open(const bf_sim_dram *dram, dram_channel *channel, uint32_t ticket) {
-  const dram_read *read = &dram->read[ticket];
+static void insert_open(dram_channel *channel, uint32_t at) {
+  const dram_read *read = &channel->window[at];
   unsigned i = channel->open_count++;
   for (; i > 0 && channel->open[i - 1].age > read->age; i--)
     channel->open[i] = channel->open[i - 1];
-  channel->open[i] = (open_read){.age = read->age, .ticket = ticket, .bank = read->place.bank};
+  channel->open[i] = (open_read){.age = read->age, .at = at, .bank = read->place.bank};
   channel->bank[read->place.bank].wanted++;
 }
 
@@ -208,35 +215,36 @@ static void open_row(const bf_sim_dram *dram, dram_bank *bank, uint64_t row, uin
 /* Where no read in the window wants the open row of a bank, but some want others, opens the row of
  * the oldest. */
 static void open_next(bf_sim_dram *dram, dram_channel *channel, dram_bank *bank, uint64_t time) {
-  uint32_t ticket = bank->others.first, next;
-  if (bank->wanted || ticket == NO_TICKET)
+  dram_read *window = channel->window;
+  uint32_t at = bank->others.first, next;
+  if (bank->wanted || at == NO_READ)
     return;
-  if (dram->read[ticket].place.row != bank->open_row)
-    open_row(dram, bank, dram->read[ticket].place.row, time);
-  for (ticket = take_all(&bank->others); ticket != NO_TICKET; ticket = next) {
-    next = dram->read[ticket].next;
-    if (dram->read[ticket].place.row == bank->open_row)
-      insert_open(dram, channel, ticket);
+  if (window[at].place.row != bank->open_row)
+    open_row(dram, bank, window[at].place.row, time);
+  for (at = take_all(&bank->others); at != NO_READ; at = next) {
+    next = window[at].next;
+    if (window[at].place.row == bank->open_row)
+      insert_open(channel, at);
     else
-      append(dram, &bank->others, ticket);
+      append(window, &bank->others, at);
   }
 }
 
 /* The reads that want the open row of bank `number` have to wait behind the others of the bank
  * (is_last) or before them. */
-static void close_row(bf_sim_dram *dram, dram_channel *channel, unsigned number, bool is_last) {
+static void close_row(dram_channel *channel, unsigned number, bool is_last) {
   dram_bank *bank = &channel->bank[number];
-  uint32_t others = is_last ? NO_TICKET : take_all(&bank->others), next;
+  uint32_t others = is_last ? NO_READ : take_all(&bank->others), next;
   for (unsigned i = 0; bank->wanted;)
     if (channel->open[i].bank == number) {
-      append(dram, &bank->others, channel->open[i].ticket);
+      append(channel->window, &bank->others, channel->open[i].at);
       remove_open(channel, i);
     } else {
       i++;
     }
-  for (; others != NO_TICKET; others = next) {
-    next = dram->read[others].next;
-    append(dram, &bank->others, others);
+  for (; others != NO_READ; others = next) {
+    next = channel->window[others].next;
+    append(channel->window, &bank->others, others);
   }
 }
 
@@ -252,14 +260,14 @@ static void carry(bf_sim_dram *dram, dram_channel *channel, dram_bank *bank, uns
 /* ---- Reads ---- */
 
 /* Puts a read into the window, as the youngest. */
-static void admit(bf_sim_dram *dram, dram_channel *channel, uint32_t ticket, uint64_t time) {
-  const dram_place *place = &dram->read[ticket].place;
-  dram_bank *bank = &channel->bank[place->bank];
-  channel->window_count++;
-  if (bank->open_row == place->row) {
-    insert_open(dram, channel, ticket);
+static void admit(bf_sim_dram *dram, dram_channel *channel, const dram_read *read, uint64_t time) {
+  dram_bank *bank = &channel->bank[read->place.bank];
+  uint32_t at = channel->free_at[channel->window_count++];
+  channel->window[at] = *read;
+  if (bank->open_row == read->place.row) {
+    insert_open(channel, at);
   } else {
-    append(dram, &bank->others, ticket);
+    append(channel->window, &bank->others, at);
     open_next(dram, channel, bank, time);
   }
 }
@@ -267,18 +275,18 @@ static void admit(bf_sim_dram *dram, dram_channel *channel, uint32_t ticket, uin
 uint64_t bf_sim_dram_read(bf_sim_dram *dram, uint64_t line, uint8_t sectors, uint32_t ticket,
                           uint64_t cycle, unsigned *number) {
   assert(ticket < dram->tickets);
-  dram_read *read = &dram->read[ticket];
-  dram_channel *channel = locate(dram, line, &read->place);
+  dram_read read = {.ticket = ticket, .sectors = sectors};
+  dram_channel *channel = locate(dram, line, &read.place);
   *number = (unsigned)(channel - dram->channel);
-  read->age = channel->reads++;
-  read->sectors = sectors;
+  read.age = channel->reads++;
   if (channel->window_count == dram->queue) {
-    append(dram, &channel->behind, ticket);
+    dram->read[ticket] = read;
+    append(dram->read, &channel->behind, ticket);
     return UINT64_MAX;
   }
-  admit(dram, channel, ticket, cycle * CYCLE);
-  const dram_bank *bank = &channel->bank[read->place.bank];
-  if (bank->open_row != read->place.row)
+  admit(dram, channel, &read, cycle * CYCLE);
+  const dram_bank *bank = &channel->bank[read.place.bank];
+  if (bank->open_row != read.place.row)
     return UINT64_MAX;
   return later_of(cycle, later_of(bank->ready, channel->bus_free) / CYCLE);
 }
@@ -302,15 +310,17 @@ static unsigned choose(const dram_channel *channel, uint64_t end, uint64_t *read
 static void leave_window(bf_sim_dram *dram, dram_channel *channel, unsigned i, uint64_t time) {
   unsigned number = channel->open[i].bank;
   dram_bank *bank = &channel->bank[number];
+  channel->free_at[--channel->window_count] = (uint16_t)channel->open[i].at;
   remove_open(channel, i);
-  channel->window_count--;
-  if (bank->others.first != NO_TICKET && ++bank->passed > dram->queue)
-    close_row(dram, channel, number, true);
+  if (bank->others.first != NO_READ && ++bank->passed > dram->queue)
+    close_row(channel, number, true);
   open_next(dram, channel, bank, time);
   uint32_t next = channel->behind.first;
-  if (next != NO_TICKET) {
+  if (next != NO_READ) {
     channel->behind.first = dram->read[next].next;
-    admit(dram, channel, next, time);
+    if (channel->behind.first != NO_READ)
+      __builtin_prefetch(&dram->read[channel->behind.first]);
+    admit(dram, channel, &dram->read[next], time);
   }
 }
 
@@ -340,8 +350,9 @@ bool bf_sim_dram_serve(bf_sim_dram *dram, unsigned number, uint64_t cycle, uint3
     *ready /= CYCLE;
     return false;
   }
-  *ticket = channel->open[i].ticket;
-  unsigned sectors = bf_sim_sectors(dram->read[*ticket].sectors);
+  const dram_read *read = &channel->window[channel->open[i].at];
+  *ticket = read->ticket;
+  unsigned sectors = bf_sim_sectors(read->sectors);
   carry(dram, channel, &channel->bank[channel->open[i].bank], sectors, cycle * CYCLE);
   dram->sectors_read += sectors;
   *ready = bf_sim_cycle_after(channel->bus_free + dram->hit_ticks);
@@ -358,7 +369,7 @@ static void carry_row(bf_sim_dram *dram, dram_channel *channel) {
   dram_bank *bank = &channel->bank[oldest.place.bank];
   unsigned kept = 0;
   if (bank->open_row != oldest.place.row) {
-    close_row(dram, channel, oldest.place.bank, false);
+    close_row(channel, oldest.place.bank, false);
     open_row(dram, bank, oldest.place.row, oldest.since);
   }
   for (unsigned i = 0; i < channel->later_count; i++) {

@@ -332,8 +332,9 @@ static void turn_inboxes(engine *own) {
 }
 
 /* Whether memory can work ahead, and with what spans. Not where blocks are told of bulk copies and
- * of each other between spans, nor where what is simulated depends on how far it is at the end of
- * one. */
+ * of each other between spans; nor with atomics, which wait for the end of a span, so that plain
+ * loads of the same words see what its length lets them see; nor where what is simulated depends on
+ * how far it is at the end of one. */
 static bool work_ahead(engine *own) {
   enum { LEAST_SPAN = 32 };
   const bf_sim_gpu *gpu = own->settings->gpu;
@@ -343,7 +344,7 @@ static bool work_ahead(engine *own) {
     span--;
   bool is_simple = !own->cluster && !own->settings->excerpt;
   for (uint32_t i = 0; i < own->program->instructions; i++)
-    is_simple = is_simple && !own->program->op[i].is_bulk;
+    is_simple = is_simple && !own->program->op[i].is_bulk && !own->program->op[i].is_ordered;
   if (!is_simple || span < LEAST_SPAN)
     return false;
   own->inbox[0] = calloc(own->sms, sizeof *own->inbox[0]);

@@ -112,6 +112,12 @@ void bf_sim_flights_prefetch(const bf_sim_flights *flights, uint64_t line) {
   __builtin_prefetch(bucket_of(flights, line));
 }
 
+void bf_sim_flights_prefetch_entry(const bf_sim_flights *flights, uint64_t line) {
+  uint32_t first = *bucket_of(flights, line);
+  if (first != NONE)
+    __builtin_prefetch(&flights->flight[first], 1);
+}
+
 uint8_t bf_sim_flights_find(const bf_sim_flights *flights, uint64_t line) {
   uint32_t at = *find(flights, line);
   return at == NONE ? 0 : flights->flight[at].sectors;
@@ -122,6 +128,8 @@ static bf_sim_flight *add_flight(bf_sim_flights *flights, uint32_t *link, uint64
   assert(flights->free_flight != NONE);
   bf_sim_flight *made = &flights->flight[ *link = flights->free_flight];
   flights->free_flight = made->next;
+  if (made->next != NONE)
+    __builtin_prefetch(&flights->flight[made->next], 1);
   *made = (bf_sim_flight){.line = line, .next = NONE, .first = NONE, .last = NONE};
   flights->lines++;
   return made;

@@ -20,8 +20,10 @@ typedef struct bf_sim_flights {
 /* Makes room for that many lines and waiters in all. What is there stays. 0 or BF_NO_MEMORY. */
 int bf_sim_flights_reserve(bf_sim_flights *flights, uint32_t lines, uint32_t waiters);
 void bf_sim_flights_free(bf_sim_flights *flights);
-/* Asks the host's memory for where a line would be. */
+/* Asks the host's memory for where the entry of a line is written; some time after that, for the
+ * entry. */
 void bf_sim_flights_prefetch(const bf_sim_flights *flights, uint64_t line);
+void bf_sim_flights_prefetch_entry(const bf_sim_flights *flights, uint64_t line);
 /* The sectors of a line that are on their way. */
 uint8_t bf_sim_flights_find(const bf_sim_flights *flights, uint64_t line);
 /* token waits for sectors (not 0) of a line, which are on their way from now on. Returns the

@@ -511,6 +511,9 @@ static uint32_t take_arriving(bf_sim_memory *memory) {
 /* All requests that arrive in this cycle. */
 static void serve_arriving(bf_sim_memory *memory) {
   uint32_t count = take_arriving(memory);
+  for (uint32_t i = 0; memory->cache && i < count; i++)
+    bf_sim_flights_prefetch_entry(&memory->flights,
+                                  memory->node[memory->arrival[i].node].request.line);
   for (uint32_t i = 0; i < count; i++)
     serve(memory, memory->arrival[i].node);
 }
@@ -539,13 +542,18 @@ static void happen(bf_sim_memory *memory, uint32_t index) {
 /* Asks the host's memory for what events behind event i of a list will need. */
 static void prefetch_event(const bf_sim_memory *memory, const bf_sim_calendar_list *list,
                            uint32_t i) {
-  if (i + 2 * AHEAD < list->count)
-    __builtin_prefetch(&memory->node[list->node[i + 2 * AHEAD]]);
-  if (i + AHEAD >= list->count)
-    return;
-  const bf_sim_node *node = &memory->node[list->node[i + AHEAD]];
-  if (node->stage == DATA)
-    prefetch_tables(memory, node->request.line);
+  if (i + 3 * AHEAD < list->count)
+    __builtin_prefetch(&memory->node[list->node[i + 3 * AHEAD]]);
+  if (i + 2 * AHEAD < list->count) {
+    const bf_sim_node *node = &memory->node[list->node[i + 2 * AHEAD]];
+    if (node->stage == DATA)
+      prefetch_tables(memory, node->request.line);
+  }
+  if (i + AHEAD < list->count && memory->cache) {
+    const bf_sim_node *node = &memory->node[list->node[i + AHEAD]];
+    if (node->stage == DATA)
+      bf_sim_flights_prefetch_entry(&memory->flights, node->request.line);
+  }
 }
 
 /* All events of this cycle, also those that are set down for it meanwhile; channels come last, when

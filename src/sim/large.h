@@ -1,5 +1,6 @@
-/* Inside room sim: tables that are looked up all over. Where they are large they ask for large pages:
- * the host remembers where few of them are, and finding out again takes longer than the look itself. */
+/* Inside room sim: tables that are looked up all over. Where they are large they ask for large
+ * pages: the host remembers where few of them are, and finding out again takes longer than the look
+ * itself. */
 #ifndef BF_SIM_LARGE_H
 #define BF_SIM_LARGE_H
 
@@ -9,7 +10,8 @@
 #include <sys/mman.h>
 #endif
 
-/* Zeroed memory that begins with a line of the host's cache, to be freed by free; NULL: there is none.
+/* Zeroed memory that begins with a line of the host's cache, to be freed by free; NULL: there is
+ * none.
  */
 static inline void *bf_sim_large_alloc(size_t bytes) {
   enum { HOST_LINE_BYTES = 64, HUGE_BYTES = 1 << 21 };

@@ -236,6 +236,37 @@ static void test_preload(void **state) {
   }
 }
 
+/* Sets three variables, or takes them out of the environment where values are NULL. */
+static void set_ranks(const char *const *names, const char *const *values) {
+  for (unsigned i = 0; i < 3; i++)
+    if (values)
+      setenv(names[i], values[i], 1);
+    else
+      unsetenv(names[i]);
+}
+
+/* What other programs than Open MPI's mpirun tell. */
+static void test_other_ranks(void **state) {
+  (void)state;
+  static const char *const mpich[] = {"PMI_RANK", "PMI_SIZE", "MPI_LOCALNRANKS"};
+  static const char *const slurm[] = {"SLURM_PROCID", "SLURM_STEP_NUM_TASKS",
+                                      "SLURM_STEP_TASKS_PER_NODE"};
+  set_ranks(mpich, (const char *const[]){"3", "8", "4"});
+  bf_ranks ranks = bf_ranks_find();
+  assert_true(ranks.own == 3 && ranks.all == 8 && ranks.on_this_host == 4);
+  set_ranks(mpich, NULL);
+  set_ranks(slurm, (const char *const[]){"6", "9", "4(x2),1"});
+  ranks = bf_ranks_find();
+  assert_true(ranks.own == 6 && ranks.all == 9 && ranks.on_this_host == 4);
+  set_ranks(slurm, (const char *const[]){"9", "9", "9"}); /* none of them */
+  ranks = bf_ranks_find();
+  assert_true(ranks.own == 0 && ranks.all == 1 && ranks.on_this_host == 1);
+  set_ranks(slurm, (const char *const[]){"1", "2x", "9"});
+  ranks = bf_ranks_find();
+  assert_true(ranks.own == 0 && ranks.all == 1);
+  set_ranks(slurm, NULL);
+}
+
 /* What mpirun tells, and the cores and disks that follow from it. */
 static void test_ranks(void **state) {
   (void)state;
@@ -263,12 +294,13 @@ static void test_ranks(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_kept),    cmocka_unit_test(test_closed),
-      cmocka_unit_test(test_files),   cmocka_unit_test(test_signals),
-      cmocka_unit_test(test_watched), cmocka_unit_test(test_terminal),
-      cmocka_unit_test(test_not_run), cmocka_unit_test(test_memory_file),
-      cmocka_unit_test(test_folder),  cmocka_unit_test(test_find),
-      cmocka_unit_test(test_preload), cmocka_unit_test(test_ranks),
+      cmocka_unit_test(test_kept),        cmocka_unit_test(test_closed),
+      cmocka_unit_test(test_files),       cmocka_unit_test(test_signals),
+      cmocka_unit_test(test_watched),     cmocka_unit_test(test_terminal),
+      cmocka_unit_test(test_not_run),     cmocka_unit_test(test_memory_file),
+      cmocka_unit_test(test_folder),      cmocka_unit_test(test_find),
+      cmocka_unit_test(test_preload),     cmocka_unit_test(test_ranks),
+      cmocka_unit_test(test_other_ranks),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -4,7 +4,8 @@
 
 /* "tickets": threads take numbers from a counter, add floats, and leave what they got. "relay":
  * block i waits for the flag of block i - 1, reads what that block has written, and passes it on.
- * "stream": every thread reads words apart, goes through shared memory, and writes. "stuck": odd
+ * "stream": every thread reads words apart, goes through shared memory, and writes. "plain": every
+ * thread reads words whose places depend on those before, and writes one. "stuck": odd
  * warps wait at a barrier that even ones never reach. "spin": waits for a flag nobody sets. */
 static const char program[] =
     ".version 8.0\n.target sm_90\n.address_size 64\n"
@@ -63,6 +64,18 @@ static const char program[] =
     "  st.global.u32 [%d2], %r10;\n"
     "  red.global.add.u32 [%d2+16], %r10;\n"
     "  ret;\n}\n"
+    ".visible .entry plain(.param .u64 memory)\n{\n"
+    "  .reg .b32 %r<9>;\n  .reg .b64 %d<9>;\n  .reg .pred %p<2>;\n"
+    "  ld.param.u64 %d0, [memory];\n"
+    "  mov.u32 %r0, %tid.x;\n  mov.u32 %r1, %ctaid.x;\n  mov.u32 %r2, %ntid.x;\n"
+    "  mad.lo.u32 %r0, %r1, %r2, %r0;\n  mul.lo.u32 %r3, %r0, 97;\n  mov.u32 %r4, 0;\n"
+    "  mov.u32 %r5, 0;\n"
+    "again:\n  and.b32 %r6, %r3, 8188;\n  cvt.u64.u32 %d1, %r6;\n  add.s64 %d2, %d0, %d1;\n"
+    "  ld.global.u32 %r7, [%d2];\n  add.u32 %r5, %r5, %r7;\n"
+    "  mad.lo.u32 %r3, %r7, 131, %r3;\n  add.u32 %r4, %r4, 1;\n"
+    "  setp.lt.u32 %p1, %r4, 9;\n  @%p1 bra again;\n"
+    "  mul.wide.u32 %d3, %r0, 4;\n  add.s64 %d4, %d0, %d3;\n"
+    "  st.global.u32 [%d4+8192], %r5;\n  ret;\n}\n"
     ".visible .entry stuck(.param .u64 memory)\n{\n"
     "  .reg .b32 %r<9>;\n  .reg .pred %p<2>;\n"
     "  mov.u32 %r0, %tid.x;\n  shr.u32 %r1, %r0, 5;\n  and.b32 %r1, %r1, 1;\n"
@@ -126,6 +139,12 @@ static void any_number_of_threads(void **state) {
       {"relay", "k20", "sms=3", 16, 32},
       {"stream", "h200", "sms=8", 16, 64},
       {"stream", "machine hopper", "sms=7 blocks_per_sm=2 l1_bytes=16384", 16, 64},
+      /* Without atomics memory works ahead, in spans of different lengths. */
+      {"plain", "h200", "sms=8", 16, 64},
+      {"plain", "h200", "sms=7 request_cycles=100 return_cycles=60 blocks_per_sm=1", 32, 64},
+      {"plain", "h200", "sms=5 request_cycles=40 return_cycles=300 l1_misses=4", 32, 64},
+      {"plain", "gtx580", "sms=7 request_cycles=33 return_cycles=33 l2_bytes=0", 32, 32},
+      {"plain", "elastic", "sms=4", 32, 32},
   };
   static const unsigned workers[] = {1, 2, 3, 7};
   uint8_t *first = malloc(SIM_BED_BYTES);
@@ -137,7 +156,7 @@ static void any_number_of_threads(void **state) {
       sim_bed_open(&own, program, rows[i].gpu, rows[i].changes);
       uint64_t unused = bed_alloc(&own.at, 1000 + 777 * k, 0);
       assert_int_equal(bf_emu_release(own.at.emu, unused, NULL), BF_OK);
-      if (strcmp(rows[i].kernel, "stream") == 0)
+      if (strcmp(rows[i].kernel, "stream") == 0 || strcmp(rows[i].kernel, "plain") == 0)
         fill_memory(&own);
       own.settings.workers = workers[k];
       bf_emu_launch launch = launch_of(&own, rows[i].kernel, rows[i].grid, rows[i].block);
