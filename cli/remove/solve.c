@@ -1,6 +1,7 @@
 /* solve: finds a hash, or walks the whole ladder of fixes. */
 #include "cli/cli.h"
 #include "cli/progress.h"
+#include "process/ranks.h"
 #include "report/solved.h"
 
 #include <stdlib.h>
@@ -8,7 +9,7 @@
 
 typedef struct settings {
   cli_common common;
-  const char *from, *method, *class_, *granule, *most_xors;
+  const char *from, *method, *class_, *granule, *most_xors, *share;
   cli_texts also;
   bool pairs, all_candidates, front, hardware;
   double instruction_cost;
@@ -42,6 +43,8 @@ static const cli_option options[] = {
      "bytes that must stay together (default 4; in the ladder, the widest access)"},
     {"time-limit", CLI_TEXT, offsetof(settings, time_limit), "SECONDS", NULL,
      "stop after this long with the best so far (default 10; 0 = no limit)"},
+    {"share", CLI_TEXT, offsetof(settings, share), "FILE", NULL,
+     "exact: share the search with other processes by this file, or go on with it"},
     {"all-candidates", CLI_FLAG, offsetof(settings, all_candidates), NULL, NULL,
      "bit-vector: try every candidate, also where strides rule them out"},
     {"threads", CLI_NUMBER, offsetof(settings, threads), "N", NULL,
@@ -74,6 +77,9 @@ static int fill_options(const settings *own, bf_solve_options *to, cli_progress 
   if ((own->front || own->hardware || own->instruction_cost > 0) && !is_ladder)
     return cli_usage_error(&cli_solve,
                            "--front, --hardware and --instruction-cost go with the ladder");
+  if (own->share && (!is_exact || own->most_xors || to->class_ > BF_CLASS_ROW))
+    return cli_usage_error(&cli_solve, "--share goes with --method exact and all hashes or rows");
+  to->shared_file = own->share;
   to->has_most_gates = own->most_xors != NULL;
   to->most_gates = own->most_xors ? (unsigned)atoi(own->most_xors) : 0;
   to->front = own->front;
@@ -88,7 +94,8 @@ static int fill_options(const settings *own, bf_solve_options *to, cli_progress 
     return status;
   if (own->threads > 1024)
     return cli_usage_error(&cli_solve, "--threads takes at most 1024");
-  to->threads = (unsigned)own->threads;
+  bf_ranks ranks = bf_ranks_find();
+  to->threads = own->threads || ranks.all == 1 ? (unsigned)own->threads : bf_ranks_workers(&ranks);
   to->progress = cli_progress_step;
   to->progress_context = progress;
   return -1;
@@ -144,7 +151,7 @@ static int load(const settings *own, int count, char **arguments, bf_loaded_case
 static int solve(const void *given, int count, char **arguments) {
   settings own = *(const settings *)given;
   if (!own.method)
-    own.method = own.class_ || own.most_xors ? "exact" : "ladder";
+    own.method = own.class_ || own.most_xors || own.share ? "exact" : "ladder";
   bool ladder = strcmp(own.method, "ladder") == 0;
   bf_solve_options to = {.struct_bytes = sizeof to, .method = BF_METHOD_EXACT};
   cli_progress progress;
@@ -176,6 +183,8 @@ static int solve(const void *given, int count, char **arguments) {
     bf_text_free(&text);
     return cli_complain(&diagnostic);
   }
+  if (own.share && bf_ranks_find().own != 0)
+    bf_text_free(&text); /* the first rank prints */
   return cli_print(&text);
 }
 
@@ -196,6 +205,7 @@ const cli_command cli_solve = {
         "bankfold solve a.trace b.trace --also ampere   # one hash for all\n"
         "bankfold solve kernel.trace --most-xors 3   # the best cheap one; --front shows all "
         "trades\n"
+        "mpirun -n 8 bankfold solve kernel.trace --share search.txt --time-limit 0   # one search\n"
         "bankfold solve kernel.trace --method min-imbalance --pairs --machine fermi\n"
         "bankfold solve kernel.trace --method givargis-literal --pairs   # as published",
     CLI_OPTIONS(options, settings),
