@@ -55,12 +55,12 @@ static bool takes_too_long(const bf_rounds *r) {
 }
 
 /* How far the next target is from what is known. The time of a round depends little on its target
- * where accesses have no structure; so where the whole proof would take a few times what is left,
- * the first target is a tenth below the best cost. */
+ * where accesses have no structure; so where the whole proof would take not much more than what is
+ * left, the first target is a tenth below the best cost. */
 static uint64_t step_to_target(const bf_rounds *r, uint64_t from, uint64_t best) {
   double left = r->exact->deadline - bf_seconds();
   uint64_t half = (best - from) / 2 + 1, high = best - best / 10;
-  return r->stage == 0 && high > from + half && r->left_seconds < 4 * left ? high - from : half;
+  return r->stage == 0 && high > from + half && r->left_seconds < 1.5 * left ? high - from : half;
 }
 
 /* Sets the next target and starts all tasks again: from what is known, in steps that halve what is
