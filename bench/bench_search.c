@@ -2,6 +2,7 @@
  * this CPU runs, on workloads of different size, and the time to the proven optimum of every
  * workload in tests/data. Prints one JSON line each. */
 #include "search/kernel.h"
+#include "search/ladder.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -165,14 +166,77 @@ static void bench_hard(const bf_machine *machine, double limit_seconds, const ch
   }
 }
 
-/* With an argument, only the hard ones, with that many seconds each; with a second one, only that.
- */
+/* ---- Limits ---- */
+
+static const char *const methods[] = {"exact",   "bit-vector",       "givargis", "min-imbalance",
+                                      "padding", "givargis-literal", "ladder"};
+enum { METHODS = sizeof methods / sizeof *methods, LADDER = METHODS - 1 };
+
+static double cpu_seconds(void) {
+  struct timespec now;
+  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
+  return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
+/* One method with a limit: what it took, and the answer. */
+static void bench_limit(const bf_machine *machine, const bf_workload *workload, unsigned method,
+                        double limit_seconds) {
+  bf_solve_options options = {.struct_bytes = sizeof options,
+                              .method = method < LADDER ? (bf_method)method : BF_METHOD_EXACT,
+                              .pairs = true,
+                              .time_limit_seconds = limit_seconds};
+  bf_diagnostic diagnostic;
+  double share = 1, started = bf_seconds(), spent = cpu_seconds();
+  bf_search_watch watch = {.step = methods[method], .share = &share};
+  uint64_t after, lower;
+  if (method < LADDER) {
+    bf_solution solution;
+    if (bf_solve_watched(machine, workload, &options, &watch, &solution, &diagnostic) != BF_OK)
+      die(&diagnostic);
+    after = solution.conflicts_after, lower = solution.lower_bound;
+    bf_solution_clear(&solution);
+  } else {
+    bf_ladder ladder;
+    if (bf_solve_ladder_watched(machine, workload, &options, &watch, &ladder, &diagnostic) != BF_OK)
+      die(&diagnostic);
+    after = ladder.step[ladder.recommended].conflicts, lower = ladder.lower_bound;
+  }
+  double seconds = bf_seconds() - started;
+  printf("{\"bench\": \"limit\", \"accesses\": %zu, \"method\": \"%s\", \"limit\": %g, "
+         "\"seconds\": %.3f, \"of_limit\": %.3f, \"core_seconds\": %.3f, \"counted\": %.3f, "
+         "\"after\": %llu, \"lower_bound\": %llu}\n",
+         bf_workload_size(workload), methods[method], limit_seconds, seconds,
+         seconds / limit_seconds, cpu_seconds() - spent, share, (unsigned long long)after,
+         (unsigned long long)lower);
+  fflush(stdout);
+}
+
+/* Every method, 100 to a million accesses, limits of 0.1, 1 and 5 s that are not above `most`. */
+static void bench_limits(const bf_machine *machine, double most) {
+  static const double limits[] = {0.1, 1, 5};
+  for (unsigned accesses = 100; accesses <= 1000000; accesses *= 10) {
+    bf_workload *workload = random_workload(accesses);
+    for (unsigned l = 0; l < 3 && limits[l] <= most; l++)
+      for (unsigned method = 0; method < METHODS; method++)
+        bench_limit(machine, workload, method, limits[l]);
+    bf_workload_free(workload);
+  }
+}
+
+/* With a number, only the hard ones, with that many seconds each; with a second argument, only
+ * that. With "limits", how limits are kept, those of up to as many seconds as the second argument
+ * says. */
 int main(int count, char **argument) {
   bf_machine *machine;
   bf_diagnostic diagnostic;
   bf_workload *workload[NAMES];
   if (bf_machine_load("hopper", NULL, &machine, &diagnostic) != BF_OK)
     die(&diagnostic);
+  if (count > 1 && strcmp(argument[1], "limits") == 0) {
+    bench_limits(machine, count > 2 ? atof(argument[2]) : 5);
+    bf_machine_free(machine);
+    return 0;
+  }
   if (count > 1) {
     bench_hard(machine, atof(argument[1]), count > 2 ? argument[2] : NULL);
     bf_machine_free(machine);

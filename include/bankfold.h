@@ -472,6 +472,9 @@ typedef struct bf_solve_options {
   bool front;                    /* ladder: the best step for every cost instead */
   double instruction_wavefronts; /* ladder: what an instruction for each access costs when a step is
                                     recommended; 0: 0.25, negative: nothing */
+  const char *shared_file; /* exact, classes general and row: processes that are given the same
+                              file and the same accesses share the search; one that begins
+                              later goes on where others ended. NULL: none */
 } bf_solve_options;
 
 BF_DEFAULT_FUNCTION(bf_solve_default_options, bf_solve_options)

@@ -7,7 +7,9 @@
 #include "kernels/sim_device.h"
 #include "process/folder.h"
 #include "process/process.h"
+#include "process/ranks.h"
 #include "process/traced.h"
+#include "search/together.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -124,6 +126,35 @@ bool cli_find_library(const char *build_folder, const char *library, char folder
 }
 
 void bf_process_remove_folder(const char *folder) { (void)folder; }
+
+bf_ranks bf_ranks_find(void) { return (bf_ranks){.all = 1, .on_this_host = 1}; }
+
+unsigned bf_ranks_workers(const bf_ranks *ranks) {
+  (void)ranks;
+  return 1;
+}
+
+int bf_together_open(const char *path, bf_exact *exact, uint32_t tasks, bf_together **together,
+                     bf_diagnostic *diagnostic) {
+  (void)path, (void)exact, (void)tasks, (void)together;
+  return refuse("a shared search", diagnostic);
+}
+
+void bf_together_close(bf_together *together) { (void)together; }
+
+bool bf_together_is_done(bf_together *together, uint32_t task, uint64_t limit) {
+  (void)together, (void)task, (void)limit;
+  return false;
+}
+
+bool bf_together_take(bf_together *together, int *descriptor, uint32_t task) {
+  (void)together, (void)descriptor, (void)task;
+  return false;
+}
+
+void bf_together_leave(bf_together *together, int descriptor, uint32_t task, uint64_t cost) {
+  (void)together, (void)descriptor, (void)task, (void)cost;
+}
 
 int cli_sweep_run(const cli_sweep *request) {
   (void)request;

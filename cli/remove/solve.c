@@ -1,6 +1,7 @@
 /* solve: finds a hash, or walks the whole ladder of fixes. */
 #include "cli/cli.h"
 #include "cli/progress.h"
+#include "process/ranks.h"
 #include "report/solved.h"
 
 #include <stdlib.h>
@@ -8,9 +9,9 @@
 
 typedef struct settings {
   cli_common common;
-  const char *from, *method, *class_, *granule, *most_xors;
+  const char *from, *method, *class_, *granule, *most_xors, *share;
   cli_texts also;
-  bool pairs, all_candidates, front, hardware;
+  bool pairs, all_candidates, front, hardware, joint;
   double instruction_cost;
   const char *time_limit;
   uint64_t threads;
@@ -42,6 +43,10 @@ static const cli_option options[] = {
      "bytes that must stay together (default 4; in the ladder, the widest access)"},
     {"time-limit", CLI_TEXT, offsetof(settings, time_limit), "SECONDS", NULL,
      "stop after this long with the best so far (default 10; 0 = no limit)"},
+    {"joint", CLI_FLAG, offsetof(settings, joint), NULL, NULL,
+     "exact: a hash together with padding and the place where the data begin"},
+    {"share", CLI_TEXT, offsetof(settings, share), "FILE", NULL,
+     "exact: share the search with other processes by this file, or go on with it"},
     {"all-candidates", CLI_FLAG, offsetof(settings, all_candidates), NULL, NULL,
      "bit-vector: try every candidate, also where strides rule them out"},
     {"threads", CLI_NUMBER, offsetof(settings, threads), "N", NULL,
@@ -74,6 +79,12 @@ static int fill_options(const settings *own, bf_solve_options *to, cli_progress 
   if ((own->front || own->hardware || own->instruction_cost > 0) && !is_ladder)
     return cli_usage_error(&cli_solve,
                            "--front, --hardware and --instruction-cost go with the ladder");
+  if (own->share && (!is_exact || own->most_xors || to->class_ > BF_CLASS_ROW))
+    return cli_usage_error(&cli_solve, "--share goes with --method exact and all hashes or rows");
+  if (own->joint && (!is_exact || own->also.count || own->share))
+    return cli_usage_error(&cli_solve,
+                           "--joint goes with --method exact, one trace and one machine");
+  to->shared_file = own->share;
   to->has_most_gates = own->most_xors != NULL;
   to->most_gates = own->most_xors ? (unsigned)atoi(own->most_xors) : 0;
   to->front = own->front;
@@ -88,7 +99,8 @@ static int fill_options(const settings *own, bf_solve_options *to, cli_progress 
     return status;
   if (own->threads > 1024)
     return cli_usage_error(&cli_solve, "--threads takes at most 1024");
-  to->threads = (unsigned)own->threads;
+  bf_ranks ranks = bf_ranks_find();
+  to->threads = own->threads || ranks.all == 1 ? (unsigned)own->threads : bf_ranks_workers(&ranks);
   to->progress = cli_progress_step;
   to->progress_context = progress;
   return -1;
@@ -110,19 +122,22 @@ static int solve_ladder(const settings *own, bf_loaded_cases *cases, const bf_so
 
 static int solve_one(const settings *own, bf_loaded_cases *cases, const bf_solve_options *to,
                      const bf_search_watch *watch, bf_text *text, bf_diagnostic *diagnostic) {
-  bf_solution solution;
-  BF_TRY(bf_solve_watched(cases->item->machine, cases->item->workload, to, watch, &solution,
-                          diagnostic));
+  bf_joint joint = {0};
+  bf_solution *solution = &joint.solution;
+  const bf_machine *machine = cases->item->machine;
+  const bf_workload *workload = cases->item->workload;
+  BF_TRY(own->joint ? bf_solve_joint(machine, workload, to, watch, &joint, diagnostic)
+                    : bf_solve_watched(machine, workload, to, watch, solution, diagnostic));
   int error = BF_OK;
   if (cases->count > 1)
-    error = bf_cases_judge(cases, bf_hash_text(solution.hash), diagnostic);
+    error = bf_cases_judge(cases, bf_hash_text(solution->hash), diagnostic);
   if (!error && own->common.json) {
-    bf_report_solution_json(own->method, &solution, cases, text);
+    bf_report_solution_json(own->method, solution, own->joint ? &joint : NULL, cases, text);
   } else if (!error) {
-    bf_report_solution_text(own->method, &solution, text);
+    bf_report_solution_text(own->method, solution, own->joint ? &joint : NULL, text);
     bf_report_cases_text(cases, text);
   }
-  bf_solution_clear(&solution);
+  bf_joint_clear(&joint);
   return error;
 }
 
@@ -144,7 +159,7 @@ static int load(const settings *own, int count, char **arguments, bf_loaded_case
 static int solve(const void *given, int count, char **arguments) {
   settings own = *(const settings *)given;
   if (!own.method)
-    own.method = own.class_ || own.most_xors ? "exact" : "ladder";
+    own.method = own.class_ || own.most_xors || own.share || own.joint ? "exact" : "ladder";
   bool ladder = strcmp(own.method, "ladder") == 0;
   bf_solve_options to = {.struct_bytes = sizeof to, .method = BF_METHOD_EXACT};
   cli_progress progress;
@@ -176,6 +191,8 @@ static int solve(const void *given, int count, char **arguments) {
     bf_text_free(&text);
     return cli_complain(&diagnostic);
   }
+  if (own.share && bf_ranks_find().own != 0)
+    bf_text_free(&text); /* the first rank prints */
   return cli_print(&text);
 }
 
@@ -194,8 +211,10 @@ const cli_command cli_solve = {
         "bankfold solve kernel.trace --method exact --class row --json\n"
         "bankfold solve kernel.trace --method exact --granule 16   # keep 16-byte accesses\n"
         "bankfold solve a.trace b.trace --also ampere   # one hash for all\n"
+        "bankfold solve kernel.trace --joint   # hash, padding and base address together\n"
         "bankfold solve kernel.trace --most-xors 3   # the best cheap one; --front shows all "
         "trades\n"
+        "mpirun -n 8 bankfold solve kernel.trace --share search.txt --time-limit 0   # one search\n"
         "bankfold solve kernel.trace --method min-imbalance --pairs --machine fermi\n"
         "bankfold solve kernel.trace --method givargis-literal --pairs   # as published",
     CLI_OPTIONS(options, settings),

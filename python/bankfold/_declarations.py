@@ -236,6 +236,7 @@ class bf_solve_options(Structure):
         ("most_gates", c_uint),
         ("front", c_bool),
         ("instruction_wavefronts", c_double),
+        ("shared_file", c_char_p),
     ]
 
 

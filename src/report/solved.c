@@ -56,7 +56,27 @@ static void write_cases(bf_json *json, const bf_loaded_cases *cases) {
   bf_json_end(json, ']');
 }
 
-void bf_report_solution_json(const char *method, const bf_solution *solution,
+/* "pad:32+1", or "none". */
+static void name_padding(const bf_joint *joint, char name[64]) {
+  if (joint->pad_words)
+    snprintf(name, 64, "pad:%llu+%llu", (unsigned long long)joint->row_words,
+             (unsigned long long)joint->pad_words);
+  else
+    snprintf(name, 64, "none");
+}
+
+static void write_joint(bf_json *json, const bf_joint *joint) {
+  char name[64];
+  name_padding(joint, name);
+  bf_json_begin(json, "joint", '{', true);
+  bf_json_string(json, "padding", name);
+  bf_json_number(json, "base_bytes", joint->base_bytes);
+  bf_json_number(json, "tried", joint->tried);
+  bf_json_number(json, "of", joint->all);
+  bf_json_end(json, '}');
+}
+
+void bf_report_solution_json(const char *method, const bf_solution *solution, const bf_joint *joint,
                              const bf_loaded_cases *cases, bf_text *text) {
   bf_json json = {.text = text};
   bool linear = solution->hash->kind == BF_HASH_LINEAR;
@@ -74,6 +94,8 @@ void bf_report_solution_json(const char *method, const bf_solution *solution,
   bf_json_real(&json, "gap", gap(solution->conflicts_after, solution->lower_bound));
   bf_json_bool(&json, "proven", solution->proven);
   write_cost(&json, solution->hash, solution->bytes_wasted);
+  if (joint)
+    write_joint(&json, joint);
   if (solution->candidates_total) {
     bf_json_begin(&json, "candidates", '{', true);
     bf_json_number(&json, "tested", solution->candidates_tested);
@@ -137,8 +159,18 @@ int bf_report_ladder_json(const bf_ladder *ladder, const bf_loaded_cases *cases,
 
 /* ---- Text ---- */
 
-void bf_report_solution_text(const char *method, const bf_solution *solution, bf_text *text) {
+static void add_joint(const bf_joint *joint, bf_text *text) {
+  char name[64];
+  name_padding(joint, name);
+  bf_text_addf(text, "data: padding %s, beginning %llu bytes later; %u of %u ways were tried\n",
+               name, (unsigned long long)joint->base_bytes, joint->tried, joint->all);
+}
+
+void bf_report_solution_text(const char *method, const bf_solution *solution, const bf_joint *joint,
+                             bf_text *text) {
   bf_text_addf(text, "%s: %s\n", method, bf_hash_text(solution->hash));
+  if (joint)
+    add_joint(joint, text);
   bf_text_addf(text, "conflicts: %llu -> %llu (%.1f%% removed)",
                (unsigned long long)solution->conflicts_before,
                (unsigned long long)solution->conflicts_after,

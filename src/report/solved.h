@@ -3,12 +3,15 @@
 #define BF_REPORT_SOLVED_H
 
 #include "search/cases.h"
+#include "search/joint.h"
 #include "search/ladder.h"
 
-/* method: its name in solve --method; cases: judged ones, shown where there are several. */
-void bf_report_solution_json(const char *method, const bf_solution *solution,
+/* method: its name in solve --method; joint: how data are moved, or NULL; cases: judged ones, shown
+ * where there are several. */
+void bf_report_solution_json(const char *method, const bf_solution *solution, const bf_joint *joint,
                              const bf_loaded_cases *cases, bf_text *text);
-void bf_report_solution_text(const char *method, const bf_solution *solution, bf_text *text);
+void bf_report_solution_text(const char *method, const bf_solution *solution, const bf_joint *joint,
+                             bf_text *text);
 int bf_report_ladder_json(const bf_ladder *ladder, const bf_loaded_cases *cases, bf_text *text,
                           bf_diagnostic *diagnostic);
 /* A table of the cases, where there are several. */

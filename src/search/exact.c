@@ -144,10 +144,15 @@ static bool needs_columns(const race *r) {
 static int branch_and_bound(bf_exact *exact, bf_diagnostic *diagnostic) {
   race r = {.exact = exact, .workers = exact->options->threads};
   unsigned d = exact->coordinates.dimension;
+  bool is_shared = exact->options->shared_file != NULL;
   int error = bf_folds_prepare(exact, &r.folds, diagnostic);
-  if (!error && needs_columns(&r))
+  if (!error && is_shared && !r.folds)
+    error = bf_fail(diagnostic, BF_UNSUPPORTED,
+                    "a shared search is for %u to %d address bits, and not over 4096 accesses",
+                    exact->m + 2, BF_FOLDS_MAX_DIMENSION);
+  if (!error && !is_shared && needs_columns(&r))
     error = bf_columns_prepare(exact, &r.columns, diagnostic);
-  if (!error && d <= BF_NULLS_MAX_DIMENSION)
+  if (!error && !is_shared && d <= BF_NULLS_MAX_DIMENSION)
     error = bf_nulls_prepare(exact, &r.nulls, diagnostic);
   if (!error && (r.columns || r.nulls || r.folds) && !bf_exact_poll(exact)) {
     if (r.workers == 0)

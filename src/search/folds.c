@@ -7,6 +7,7 @@
  * search the coordinates 0..m-1 lead nothing: q is m. */
 #include "search/fold.h"
 #include "search/rounds.h"
+#include "search/together.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -53,6 +54,7 @@ typedef struct worker {
   bf_fold *fold;
   bf_points above[8], with[8]; /* vectors that lead above a coordinate; that have it */
   chain chain;
+  bool lists_all; /* tasks, whatever they cost */
 } worker;
 
 static uint64_t limit(const worker *w) { return bf_rounds_limit(&w->folds->rounds); }
@@ -103,7 +105,7 @@ static bool merge(worker *w, unsigned depth, unsigned q, unsigned low) {
     }
     forget_places(w, to);
     w->cost[depth + 1] += price(&problem->shape[s], from->fullest, to->fullest);
-    if (w->cost[depth + 1] >= limit(w))
+    if (w->cost[depth + 1] >= limit(w) && !w->lists_all)
       return false;
   }
   w->chain.q[depth] = (uint8_t)q;
@@ -398,13 +400,17 @@ static int prepare(bf_folds *folds, bf_diagnostic *diagnostic) {
   w->cost[0] = 0;
   fill_root(folds, w);
   unsigned before = folds->n > 3 ? folds->n - 3 : 0;
+  w->lists_all = folds->exact->options->shared_file != NULL;
   list_tasks(folds, w, 0, before < TASK_VECTORS ? before : TASK_VECTORS);
   free_worker(w);
   BF_TRY(compare_differences(folds, diagnostic));
   qsort(folds->task, folds->tasks, sizeof *folds->task, compare_tasks);
   for (size_t i = 0; i < folds->tasks; i++)
     bf_rounds_add(&folds->rounds, folds->task[i].bound, folds->task[i].work);
-  return BF_OK;
+  if (!folds->exact->options->shared_file)
+    return BF_OK;
+  return bf_together_open(folds->exact->options->shared_file, folds->exact, folds->rounds.tasks,
+                          &folds->rounds.together, diagnostic);
 }
 
 int bf_folds_prepare(bf_exact *exact, bf_folds **out, bf_diagnostic *diagnostic) {
@@ -435,6 +441,7 @@ bf_rounds *bf_folds_rounds(bf_folds *folds) { return &folds->rounds; }
 void bf_folds_free(bf_folds *folds) {
   if (!folds)
     return;
+  bf_together_close(folds->rounds.together);
   bf_rounds_free(&folds->rounds);
   free(folds->root);
   free(folds->task);

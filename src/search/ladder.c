@@ -229,9 +229,9 @@ int bf_solve_ladder_watched(const bf_machine *machine, const bf_workload *worklo
   memset(ladder, 0, sizeof *ladder);
   bf_solve_options kept = *options;
   kept.struct_bytes = sizeof kept;
-  if (options->has_most_gates)
-    return bf_fail(diagnostic, BF_BAD_INPUT,
-                   "a limit of gates goes with one search, not the ladder");
+  if (options->has_most_gates || options->shared_file)
+    return bf_fail(diagnostic, BF_BAD_INPUT, "a %s goes with one search, not the ladder",
+                   options->has_most_gates ? "limit of gates" : "shared file");
   BF_TRY(bf_search_list(machine, workload, options, &prepared, diagnostic));
   prepared.started = started;
   bf_extent extent = bf_cases_extent(&prepared.cases);

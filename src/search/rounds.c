@@ -1,8 +1,11 @@
 /* Tasks of a branch and bound, dealt out in rounds. */
 #include "search/rounds.h"
 
+#include "search/together.h"
+
 #include <stdlib.h>
 #include <time.h>
+#include <unistd.h>
 
 int bf_rounds_start(bf_rounds *rounds, bf_exact *exact, size_t most, bf_diagnostic *diagnostic) {
   rounds->exact = exact;
@@ -46,17 +49,26 @@ double bf_rounds_left_seconds(const bf_rounds *rounds) {
 /* Whether the first round cannot end in time: seen once a second is over. */
 static bool takes_too_long(const bf_rounds *r) {
   double now = bf_seconds(), deadline = r->exact->deadline;
-  if (atomic_load(&r->round) > 0 || deadline == 0 || now - r->started < 1)
+  if (atomic_load(&r->round) > 0 || deadline == 0 || r->together || now - r->started < 1)
     return false;
   return bf_rounds_left_seconds(r) > 0.7 * (deadline - now);
+}
+
+/* How far the next target is from what is known. The time of a round depends little on its target
+ * where accesses have no structure; so where the whole proof would take not much more than what is
+ * left, the first target is a tenth below the best cost. */
+static uint64_t step_to_target(const bf_rounds *r, uint64_t from, uint64_t best) {
+  double left = r->exact->deadline - bf_seconds();
+  uint64_t half = (best - from) / 2 + 1, high = best - best / 10;
+  return r->stage == 0 && high > from + half && r->left_seconds < 1.5 * left ? high - from : half;
 }
 
 /* Sets the next target and starts all tasks again: from what is known, in steps that halve what is
  * left to the best cost. */
 static void next_round(bf_rounds *r) {
   uint64_t best = atomic_load(&r->exact->best), from = bf_rounds_lower(r);
+  uint64_t step = step_to_target(r, from, best);
   r->stage++;
-  uint64_t step = (best - from) / 2 + 1;
   atomic_store(&r->target, from + step >= best || r->stage > 12 ? UINT64_MAX : from + step);
   for (uint32_t i = 0; i < r->tasks; i++)
     atomic_store(&r->task[i].done, false);
@@ -115,6 +127,46 @@ static void work_on_round(bf_rounds *r, void (*take)(void *worker, uint32_t numb
   }
 }
 
+/* The same with tasks that other processes take too. False where one of them has some of those
+ * left.
+ */
+static bool work_on_shared(bf_rounds *r, void (*take)(void *worker, uint32_t number), void *worker,
+                           int *descriptor) {
+  bool is_whole = true;
+  for (uint32_t number = 0; number < r->tasks && !bf_rounds_halted(r); number++) {
+    bf_round_task *task = &r->task[number];
+    if (atomic_load(&task->done))
+      continue;
+    bool is_done = task->bound >= bf_rounds_limit(r) ||
+                   bf_together_is_done(r->together, number, bf_rounds_limit(r));
+    if (!is_done && !bf_together_take(r->together, descriptor, number)) {
+      is_whole = false;
+      continue;
+    }
+    if (!is_done) {
+      if (!bf_together_is_done(r->together, number, bf_rounds_limit(r)))
+        take(worker, number);
+      bool is_left = bf_rounds_halted(r);
+      bf_together_leave(r->together, *descriptor, number, is_left ? 0 : bf_rounds_limit(r));
+      if (is_left)
+        return false;
+    }
+    if (!atomic_exchange(&task->done, true))
+      finish(r, task);
+  }
+  return is_whole;
+}
+
+/* Works on shared tasks until none is left to anybody. */
+static void work_together(bf_rounds *r, void (*take)(void *worker, uint32_t number), void *worker) {
+  const struct timespec pause = {.tv_nsec = 20000000};
+  int descriptor = -1;
+  while (!work_on_shared(r, take, worker, &descriptor) && !bf_rounds_halted(r))
+    nanosleep(&pause, NULL);
+  if (descriptor >= 0)
+    close(descriptor);
+}
+
 void bf_rounds_work(bf_rounds *r, void (*take)(void *worker, uint32_t number), void *worker) {
   const struct timespec pause = {.tv_nsec = 500000};
   pthread_mutex_lock(&r->lock);
@@ -124,7 +176,10 @@ void bf_rounds_work(bf_rounds *r, void (*take)(void *worker, uint32_t number), v
   atomic_fetch_add(&r->workers, 1);
   while (!is_over(r)) {
     unsigned round = atomic_load(&r->round);
-    work_on_round(r, take, worker);
+    if (r->together)
+      work_together(r, take, worker);
+    else
+      work_on_round(r, take, worker);
     atomic_fetch_add(&r->waiting, 1);
     while (atomic_load(&r->round) == round && !is_over(r)) {
       if (atomic_load(&r->waiting) == atomic_load(&r->workers))

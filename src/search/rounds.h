@@ -15,9 +15,12 @@ typedef struct bf_round_task {
   atomic_bool done;
 } bf_round_task;
 
+struct bf_together;
+
 typedef struct bf_rounds {
   bf_exact *exact;
-  bf_round_task *task; /* lowest bound first */
+  struct bf_together *together; /* tasks are shared with other processes; NULL: they are not */
+  bf_round_task *task;          /* lowest bound first */
   uint32_t tasks;
   double work; /* of all tasks */
   atomic_uint next, finished;

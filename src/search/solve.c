@@ -119,6 +119,12 @@ static int check_options(const bf_solve_options *options, bf_diagnostic *diagnos
       (options->method != BF_METHOD_EXACT || options->class_ != BF_CLASS_GENERAL))
     return bf_fail(diagnostic, BF_BAD_INPUT,
                    "a limit of gates goes with the exact search of all hashes");
+  if (options->shared_file &&
+      (options->method != BF_METHOD_EXACT || options->has_most_gates ||
+       (options->class_ != BF_CLASS_GENERAL && options->class_ != BF_CLASS_ROW)))
+    return bf_fail(diagnostic, BF_BAD_INPUT,
+                   "a shared file goes with the exact search of all hashes, or of those that keep "
+                   "rows");
   return BF_OK;
 }
 

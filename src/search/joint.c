@@ -1,0 +1,252 @@
+/* A hash, padding and the base address together. */
+#include "search/joint.h"
+
+#include "search/search.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Accesses that candidates are compared by, and those by which paddings alone are. */
+enum { MOST_ACCESSES = 4096, FEW = 512 };
+
+typedef struct joining {
+  const bf_machine *machine;
+  const bf_workload *workload;
+  bf_solve_options options;
+  const bf_search_watch *watch;
+  bf_geometry geometry;
+  bf_extent extent;
+  size_t step;
+  unsigned base_bytes; /* the least base but 0 */
+  double started;
+  bf_joint candidate[BF_JOINT_PADDINGS * BF_JOINT_BASES];
+  unsigned count;
+} joining;
+
+/* ---- Moving data ---- */
+
+/* Where byte `address` lies then. */
+static uint64_t move_byte(const bf_joint *how, unsigned word_bytes, uint64_t address) {
+  uint64_t word = address / word_bytes;
+  if (how->pad_words)
+    word += word / how->row_words * how->pad_words;
+  return how->base_bytes + word * word_bytes + address % word_bytes;
+}
+
+int bf_joint_move(const bf_machine *machine, const bf_workload *workload, const bf_joint *how,
+                  size_t step, bf_workload **moved, bf_diagnostic *diagnostic) {
+  unsigned word_bytes = bf_machine_geometry(machine).word_bytes;
+  if (bf_workload_create(moved) != BF_OK)
+    return bf_no_memory(diagnostic);
+  for (size_t i = 0; i < bf_workload_size(workload); i += step) {
+    bf_access access = *bf_workload_get(workload, i);
+    for (uint64_t left = access.mask; left; left &= left - 1) {
+      uint32_t *own = &access.address[__builtin_ctzll(left)];
+      *own = (uint32_t)move_byte(how, word_bytes, *own);
+    }
+    if (bf_workload_add(*moved, &access) != BF_OK) {
+      bf_workload_free(*moved);
+      return bf_no_memory(diagnostic);
+    }
+  }
+  return BF_OK;
+}
+
+/* ---- Candidates ---- */
+
+/* Bytes that nothing uses. */
+static uint64_t bytes_wasted(const joining *j, const bf_joint *how) {
+  uint64_t last = j->extent.end_bytes ? j->extent.end_bytes - 1 : 0;
+  return move_byte(how, j->geometry.word_bytes, last) - last;
+}
+
+static bool fits(const joining *j, const bf_joint *how) {
+  uint64_t end = j->extent.end_bytes + bytes_wasted(j, how);
+  return end <= bf_machine_capacity_bytes(j->machine) && end <= (uint64_t)j->geometry.word_bytes
+                                                                    << j->geometry.address_bits;
+}
+
+/* Adds a padding at every base. */
+static void add_bases(joining *j, uint64_t row_words, uint64_t pad_words) {
+  uint64_t row_bytes = (uint64_t)j->geometry.word_bytes << j->geometry.bank_bits;
+  unsigned bases = 0;
+  for (uint64_t base = 0; base < row_bytes && bases < BF_JOINT_BASES;
+       base = base ? 2 * base : j->base_bytes, bases++) {
+    bf_joint how = {.row_words = row_words, .pad_words = pad_words, .base_bytes = base};
+    if (fits(j, &how))
+      j->candidate[j->count++] = how;
+  }
+}
+
+static int compare_paddings(const void *a, const void *b) {
+  const bf_joint *x = a, *y = b;
+  if (x->solution.conflicts_after != y->solution.conflicts_after)
+    return x->solution.conflicts_after < y->solution.conflicts_after ? -1 : 1;
+  if (x->solution.bytes_wasted != y->solution.bytes_wasted)
+    return x->solution.bytes_wasted < y->solution.bytes_wasted ? -1 : 1;
+  return x->row_words != y->row_words   ? (x->row_words < y->row_words ? -1 : 1)
+         : x->pad_words != y->pad_words ? (x->pad_words < y->pad_words ? -1 : 1)
+                                        : 0;
+}
+
+/* Conflicts of data with a padding and no hash, of a sample. */
+static int count_padding(const joining *j, bf_joint *how, bf_diagnostic *diagnostic) {
+  bf_workload *moved;
+  size_t accesses = bf_workload_size(j->workload), step = accesses > FEW ? accesses / FEW : 1;
+  BF_TRY(bf_joint_move(j->machine, j->workload, how, step, &moved, diagnostic));
+  int error =
+      bf_problem_conflicts(j->machine, moved, NULL, &how->solution.conflicts_after, diagnostic);
+  how->solution.bytes_wasted = bytes_wasted(j, how);
+  bf_workload_free(moved);
+  return error;
+}
+
+/* No padding, and those that leave fewest conflicts: rows are powers of two. */
+static int list_candidates(joining *j, bf_diagnostic *diagnostic) {
+  enum { MOST = 1024 };
+  uint64_t granule = j->options.granule_bytes / j->geometry.word_bytes;
+  granule = granule ? granule : 1;
+  bf_joint *list = calloc(MOST, sizeof *list);
+  unsigned count = 0;
+  int error = list ? BF_OK : bf_no_memory(diagnostic);
+  for (uint64_t row = 2 * granule; !error && row * j->geometry.word_bytes < j->extent.end_bytes;
+       row *= 2)
+    for (uint64_t pad = granule; !error && pad < 1u << j->geometry.bank_bits; pad += granule) {
+      bf_joint how = {.row_words = row, .pad_words = pad};
+      if (count == MOST || !fits(j, &how) || !bf_search_goes_on(j->watch, count, MOST))
+        continue;
+      error = count_padding(j, &how, diagnostic);
+      list[count++] = how;
+    }
+  if (!error && count)
+    qsort(list, count, sizeof *list, compare_paddings);
+  add_bases(j, 0, 0);
+  for (unsigned i = 0; !error && i < count && i + 1 < BF_JOINT_PADDINGS; i++)
+    add_bases(j, list[i].row_words, list[i].pad_words);
+  free(list);
+  return error;
+}
+
+/* ---- Searching ---- */
+
+/* The best hash of data that are moved so, in the time that is left to each of those that follow.
+ */
+static int search(const joining *j, unsigned number, size_t step, bf_joint *how,
+                  bf_diagnostic *diagnostic) {
+  bf_solve_options options = j->options;
+  bf_workload *moved;
+  if (j->options.time_limit_seconds > 0) {
+    double left = j->started + 0.9 * j->options.time_limit_seconds - bf_seconds();
+    options.time_limit_seconds = left / (j->count - number);
+    if (options.time_limit_seconds < 1e-3)
+      options.time_limit_seconds = 1e-3;
+  }
+  options.logger = (bf_logger){0};
+  BF_TRY(bf_joint_move(j->machine, j->workload, how, step, &moved, diagnostic));
+  int error = bf_solve_watched(j->machine, moved, &options, j->watch, &how->solution, diagnostic);
+  how->solution.bytes_wasted = bytes_wasted(j, how);
+  bf_workload_free(moved);
+  return error;
+}
+
+static bool is_better(const bf_joint *a, const bf_joint *b) {
+  if (a->solution.conflicts_after != b->solution.conflicts_after)
+    return a->solution.conflicts_after < b->solution.conflicts_after;
+  if (a->solution.bytes_wasted != b->solution.bytes_wasted)
+    return a->solution.bytes_wasted < b->solution.bytes_wasted;
+  return a->solution.cost.instructions < b->solution.cost.instructions;
+}
+
+/* Tries all candidates as long as there is time, the first one whatever the time. The bound is that
+ * of all of them: 0 where one was left out. */
+static int try_all(joining *j, bf_joint *best, bf_diagnostic *diagnostic) {
+  uint64_t lower = UINT64_MAX;
+  bool is_proven = true;
+  unsigned tried = 0;
+  for (; tried < j->count; tried++) {
+    bf_joint *own = &j->candidate[tried];
+    double limit = j->options.time_limit_seconds;
+    bool is_late = limit > 0 && bf_seconds() - j->started > 0.9 * limit;
+    if (tried && (is_late || !bf_search_goes_on(j->watch, tried, j->count)))
+      break;
+    BF_TRY(search(j, tried, j->step, own, diagnostic));
+    lower = own->solution.lower_bound < lower ? own->solution.lower_bound : lower;
+    is_proven = is_proven && own->solution.proven;
+    bool is_first = best->solution.hash == NULL;
+    if (is_first || is_better(own, best)) {
+      bf_joint before = *best;
+      *best = *own;
+      *own = before;
+    }
+    bf_solution_clear(&own->solution);
+    if (best->solution.conflicts_after == 0 && best->solution.bytes_wasted == 0) {
+      tried++;
+      break;
+    }
+  }
+  best->tried = tried;
+  best->all = j->count;
+  bool is_whole = tried == j->count;
+  best->solution.lower_bound = is_whole ? lower : 0;
+  best->solution.proven = best->solution.conflicts_after == 0 || (is_whole && is_proven);
+  return BF_OK;
+}
+
+/* Counts the answer again on all accesses, where candidates were compared by some. */
+static int count_whole(const joining *j, bf_joint *best, bf_diagnostic *diagnostic) {
+  bf_workload *moved;
+  BF_TRY(bf_problem_conflicts(j->machine, j->workload, NULL, &best->solution.conflicts_before,
+                              diagnostic));
+  if (j->step == 1)
+    return BF_OK;
+  BF_TRY(bf_joint_move(j->machine, j->workload, best, 1, &moved, diagnostic));
+  int error = bf_problem_conflicts(j->machine, moved, best->solution.hash,
+                                   &best->solution.conflicts_after, diagnostic);
+  bf_workload_free(moved);
+  best->solution.proven = best->solution.conflicts_after == 0;
+  return error;
+}
+
+int bf_solve_joint(const bf_machine *machine, const bf_workload *workload,
+                   const bf_solve_options *options, const bf_search_watch *watch, bf_joint *joint,
+                   bf_diagnostic *diagnostic) {
+  const bf_solve_case own = {machine, workload};
+  const bf_cases cases = {&own, 1};
+  size_t accesses = bf_workload_size(workload);
+  memset(joint, 0, sizeof *joint);
+  if (options->method != BF_METHOD_EXACT || options->also_count || options->shared_file)
+    return bf_fail(diagnostic, BF_BAD_INPUT,
+                   "padding and base go with an exact search for one trace on one machine");
+  joining *j = calloc(1, sizeof *j);
+  if (!j)
+    return bf_no_memory(diagnostic);
+  *j = (joining){.machine = machine,
+                 .workload = workload,
+                 .options = *options,
+                 .watch = watch,
+                 .geometry = bf_machine_geometry(machine),
+                 .extent = bf_cases_extent(&cases),
+                 .step = accesses > MOST_ACCESSES ? accesses / MOST_ACCESSES : 1,
+                 .started = bf_seconds()};
+  if (!j->options.granule_bytes)
+    j->options.granule_bytes = j->extent.widest_bytes > 4 ? j->extent.widest_bytes : 4;
+  j->base_bytes = j->geometry.word_bytes > j->options.granule_bytes ? j->geometry.word_bytes
+                                                                    : j->options.granule_bytes;
+  int error = list_candidates(j, diagnostic);
+  if (!error)
+    error = try_all(j, joint, diagnostic);
+  if (!error)
+    error = count_whole(j, joint, diagnostic);
+  joint->solution.seconds = bf_seconds() - j->started;
+  for (unsigned i = 0; i < j->count; i++)
+    bf_solution_clear(&j->candidate[i].solution);
+  free(j);
+  if (error)
+    bf_joint_clear(joint);
+  return error;
+}
+
+void bf_joint_clear(bf_joint *joint) {
+  bf_solution_clear(&joint->solution);
+  memset(joint, 0, sizeof *joint);
+}
