@@ -15,7 +15,7 @@ typedef struct settings {
   const char *block, *cache, *html, *sort;
   cli_texts flags;
   uint64_t threads, top;
-  bool no_cache;
+  bool no_cache, still;
 } settings;
 
 static const cli_option options[] = {
@@ -26,7 +26,9 @@ static const cli_option options[] = {
      "worth (default): what a change is predicted to save; or conflicts"},
     {"top", CLI_NUMBER, offsetof(settings, top), "N", NULL, "kernels to show (default 20)"},
     {"html", CLI_TEXT, offsetof(settings, html), "FILE", NULL,
-     "write a page on which kernels and lines can be sorted and searched"},
+     "write a page on which kernels and lines can be sorted and searched (docs/explorer.md)"},
+    {"still", CLI_FLAG, offsetof(settings, still), NULL, NULL,
+     "--html: a page without scripts, also where the explorer was built"},
     {"nvcc-flag", CLI_TEXTS, offsetof(settings, flags), "FLAG", NULL,
      "a flag for nvcc, for sources that no compile_commands.json names; may be repeated"},
     {"threads", CLI_NUMBER, offsetof(settings, threads), "N", NULL,
@@ -37,6 +39,20 @@ static const cli_option options[] = {
     CLI_GATE(settings),
     CLI_COMMON(settings),
 };
+
+/* Writes the page: the explorer on the document where that was built, else one without scripts. */
+static int write_page(const settings *own, const bf_scan *scan, const bf_scan_kernel **ranked,
+                      const bf_machine *machine, const char *name, const bf_text *document,
+                      bf_diagnostic *diagnostic) {
+  bf_text page = {0};
+  if (!own->still && cli_explorer_is_there())
+    return cli_explorer_write_report(own->html, name, document->data, diagnostic);
+  bf_scan_write_page(scan, ranked, name, bf_machine_name(machine), &page);
+  int error = page.failed ? bf_no_memory(diagnostic)
+                          : bf_write_file(own->html, page.data, page.size, diagnostic);
+  bf_text_free(&page);
+  return error;
+}
 
 /* Prints, writes the page, and compares with limits. */
 static int show(const settings *own, const bf_scan *scan, const bf_machine *machine,
@@ -50,7 +66,7 @@ static int show(const settings *own, const bf_scan *scan, const bf_machine *mach
   if (!error)
     bf_scan_write_json(scan, ranked, bf_machine_name(machine), &document);
   if (!error && own->html)
-    error = cli_explorer_write_report(own->html, name, document.data, &diagnostic);
+    error = write_page(own, scan, ranked, machine, name, &document, &diagnostic);
   if (!error)
     error = bf_scan_find_limits(scan, &found, &diagnostic);
   if (!error && !own->common.json)
@@ -75,6 +91,8 @@ static int run(const void *given, int count, char **arguments) {
                           .progress = cli_block_bar_step,
                           .context = &bar};
   int status = cli_gate_check(&cli_scan, &own->gate);
+  if (status < 0 && own->still && !own->html)
+    status = cli_usage_error(&cli_scan, "--still is for --html");
   if (status >= 0)
     return status;
   for (unsigned i = 0; i < own->flags.count; i++)

@@ -16,6 +16,9 @@ void bf_scan_show(const bf_scan *scan, const bf_scan_kernel *const *ranked, size
 /* All kernels as one JSON object, which the explorer shows as a report. */
 void bf_scan_write_json(const bf_scan *scan, const bf_scan_kernel *const *ranked,
                         const char *machine, bf_text *text);
+/* The same as a page without scripts about what is called name. */
+void bf_scan_write_page(const bf_scan *scan, const bf_scan_kernel *const *ranked, const char *name,
+                        const char *machine, bf_text *text);
 /* What each line costs, for limits and SARIF. */
 int bf_scan_find_limits(const bf_scan *scan, bf_gate *gate, bf_diagnostic *diagnostic);
 
