@@ -186,19 +186,23 @@ static int split(parser *p, entry *own) {
   return BF_OK;
 }
 
-/* Adds the source of an entry, where it is CUDA's. */
+/* Adds the source of an entry: all for their launches, and those of CUDA to be looked at. */
 static int add_entry(parser *p, entry *own) {
   char path[PATH_MAX];
-  if (!own->file || !scan_ends_with(own->file, ".cu"))
+  if (!own->file)
+    return BF_OK;
+  bool is_full = own->file[0] == '/' || !own->directory;
+  snprintf(path, sizeof path, "%s%s%s", is_full ? "" : own->directory, is_full ? "" : "/",
+           own->file);
+  if (!scan_add_source(p->files, path))
+    return bf_no_memory(p->diagnostic);
+  if (!scan_ends_with(own->file, ".cu"))
     return BF_OK;
   if (!own->arguments && own->command)
     BF_TRY(split(p, own));
   if (!own->arguments || !own->arguments[0])
     return fail(p, "an entry has neither command nor arguments");
-  bool is_full = own->file[0] == '/' || !own->directory;
-  snprintf(path, sizeof path, "%s%s%s", is_full ? "" : own->directory, is_full ? "" : "/",
-           own->file);
-  scan_unit *unit = scan_add_unit(p->files, own->file, path, SCAN_SOURCE);
+  scan_unit *unit = scan_add_unit(p->files, path, path, SCAN_SOURCE);
   if (!unit)
     return bf_no_memory(p->diagnostic);
   unit->folder = own->directory;

@@ -43,7 +43,20 @@ scan_unit *scan_add_unit(scan_files *files, const char *path, const char *file, 
   return own->path && own->file ? own : NULL;
 }
 
-static bool add_source(scan_files *files, const char *path) {
+/* Whether a path is a file that is not listed yet. */
+static bool is_new_source(const scan_files *files, const char *path) {
+  struct stat status;
+  if (stat(path, &status) != 0 || !S_ISREG(status.st_mode))
+    return false;
+  for (size_t i = files->sources; i-- > 0;)
+    if (strcmp(files->source[i], path) == 0)
+      return false;
+  return true;
+}
+
+bool scan_add_source(scan_files *files, const char *path) {
+  if (!is_new_source(files, path))
+    return true;
   if (files->sources == files->source_capacity) {
     size_t capacity = files->source_capacity ? 2 * files->source_capacity : 64;
     const char **larger = realloc(files->source, capacity * sizeof *larger);
@@ -82,17 +95,6 @@ static bool holds_images(const char *path) {
 
 /* ---- Sources that PTX names ---- */
 
-/* Whether a path is a source of the project that is not listed yet. */
-static bool is_new_source(const scan_files *files, const char *path) {
-  struct stat status;
-  if (strncmp(path, "/usr/", 5) == 0 || stat(path, &status) != 0 || !S_ISREG(status.st_mode))
-    return false;
-  for (size_t i = files->sources; i-- > 0;)
-    if (strcmp(files->source[i], path) == 0)
-      return false;
-  return true;
-}
-
 /* Adds the sources that the line information of PTX names, as far as they are there: launches of
  * its kernels may stand in them. */
 static int add_named_sources(scan_files *files, const char *path, bf_diagnostic *diagnostic) {
@@ -107,7 +109,8 @@ static int add_named_sources(scan_files *files, const char *path, bf_diagnostic 
     if (*open != '"' || length >= sizeof file || *name != '/')
       continue;
     snprintf(file, sizeof file, "%.*s", (int)length, name);
-    if (is_new_source(files, file) && !add_source(files, file))
+    bool is_of_system = strncmp(file, "/usr/", 5) == 0;
+    if (!is_of_system && !scan_add_source(files, file))
       error = bf_no_memory(diagnostic);
   }
   bf_text_free(&text);
@@ -223,7 +226,7 @@ static int visit(scan_files *files, const char *shown, const char *file, unsigne
   if (is_named && scan_ends_with(file, ".json"))
     return scan_read_commands(files, file, diagnostic);
   bool is_source = scan_ends_with(file, ".cu");
-  if ((is_source || ends_with_any(file, headers)) && !add_source(files, file))
+  if ((is_source || ends_with_any(file, headers)) && !scan_add_source(files, file))
     return bf_no_memory(diagnostic);
   if (ends_with_any(file, archives)) {
     char folder[PATH_MAX];

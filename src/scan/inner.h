@@ -36,6 +36,9 @@ typedef struct scan_files {
 /* Adds a file, the files of a folder, or those of compile_commands.json. */
 int scan_find(scan_files *files, const char *path, bf_diagnostic *diagnostic);
 void scan_files_free(scan_files *files);
+/* Adds a file whose launches are read, unless it is listed or missing; false where memory is
+ * exhausted. */
+bool scan_add_source(scan_files *files, const char *path);
 /* Adds a file to the list; NULL: memory is exhausted. */
 scan_unit *scan_add_unit(scan_files *files, const char *path, const char *file, scan_kind kind);
 /* Whether a name ends so. */

@@ -28,6 +28,17 @@ bool bf_review_is_of_use(const bf_source *source, const bf_source_use *use, size
   return false;
 }
 
+/* Whether a place is line 0 of the source: the compiler made one access of those of several lines,
+ * and says of none of them that it is there. Which lines these are does not matter, because all
+ * uses of the array are elements whose subscripts are changed. */
+static bool is_of_many_lines(const char *place, const char *source) {
+  const char *slash = strrchr(source, '/'), *colon = strchr(place, ':');
+  const char *file = slash ? slash + 1 : source;
+  size_t length = colon ? (size_t)(colon - place) : 0;
+  return colon && strcmp(colon, ":0") == 0 && strlen(file) == length &&
+         strncmp(place, file, length) == 0;
+}
+
 /* Writes to problem where an access to an array comes from a line that does not name it, as with a
  * macro of a header; or that this cannot be known. Else problem stays. */
 static int find_hidden(const bf_review *review, const bf_review_array *array,
@@ -47,7 +58,8 @@ static int find_hidden(const bf_review *review, const bf_review_array *array,
     if (!place || strncmp(place, "ptx:", 4) == 0)
       snprintf(problem, BF_REVIEW_MOST_REASON,
                "no line information says where its accesses are (nvcc -lineinfo)");
-    else if (!bf_review_is_of_use(review->source, use, uses,
+    else if (!is_of_many_lines(place, review->source->file) &&
+             !bf_review_is_of_use(review->source, use, uses,
                                   bf_site_line(place, review->source->file)))
       snprintf(problem, BF_REVIEW_MOST_REASON, "the access at %.100s does not name it", place);
   }

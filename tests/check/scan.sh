@@ -94,7 +94,7 @@ cat >commands.json <<END
  {"directory": "$work", "file": "host.cpp", "command": "c++ -c host.cpp"}]
 END
 scan commands.json --json
-expect 0 '"files": 2' '"name": "turn<32>"' '"name": "sum"'
+expect 0 '"files": 2' '"name": "turn<32>"' '"name": "sum"' '"block_from": "launch at '
 
 # Libraries and wheels.
 (cd project && nvcc -arch=sm_90 -lineinfo -Xcompiler -fPIC -shared -o libturn.so main.cu && nvcc -arch=sm_90 -lineinfo -lib -o libsum.a more/sum.cu)

@@ -426,6 +426,9 @@ static void test_hidden(void **state) {
                  "the access at a.cu:6 does not name it");
   assert_patched(open_shared(BY_ROW("other", 6)), BF_SUGGEST_SWIZZLE,
                  "the access at a.cu:6 does not name it");
+  assert_patched(open_shared(BY_ROW("k", 0)), BF_SUGGEST_SWIZZLE, ""); /* of several lines */
+  assert_patched(open_shared("ld 4 1 0 @k:a.h:0\n"), BF_SUGGEST_SWIZZLE,
+                 "the access at a.h:0 does not name it");
   assert_patched(open_shared("ld 4 1 0 @k:a.h:3\n"), BF_SUGGEST_SWIZZLE,
                  "the access at a.h:3 does not name it");
   assert_patched(open_shared("ld 4 1 0 @k:ptx:3\n"), BF_SUGGEST_SWIZZLE,
