@@ -8,7 +8,7 @@
 /* Accesses that a thread counts before it asks for more, and those that it counts before it looks
  * at the clock. Accesses that occur often stand at the beginning, so that parts of a sample are
  * small. */
-enum { PART = 64, FEW = 1024 };
+enum { PART = 64, FEW = 1024, HEAD = FEW / PART };
 
 /* ---- Cases ---- */
 
@@ -139,7 +139,8 @@ typedef struct counting {
   double until;         /* 0: no limit */
   size_t parts, stride; /* parts are counted in an order in which any first of them are a sample */
   atomic_size_t next, counted;
-  atomic_uint_fast64_t conflicts, wavefronts, executions;
+  /* of the first parts; of all others */
+  atomic_uint_fast64_t conflicts[2], wavefronts[2], executions[2];
   atomic_flag failed; /* whoever sets it fills the diagnostic */
   atomic_int error;
   bf_diagnostic *diagnostic;
@@ -155,7 +156,12 @@ static void fail(counting *all, int error, const bf_diagnostic *diagnostic) {
 
 /* Whether time is up; whatever the time, each thread counts something. */
 static bool is_late(const counting *all, const sums *sum) {
-  return all->until > 0 && sum->counted >= FEW && bf_seconds() >= all->until;
+  return all->until > 0 && sum->counted >= 2 * FEW && bf_seconds() >= all->until;
+}
+
+/* The place of the part that is counted as that number. */
+static size_t place_of(const counting *all, size_t part) {
+  return part < HEAD ? part : HEAD + (part - HEAD) * all->stride % (all->parts - HEAD);
 }
 
 static void work(void *context, unsigned index) {
@@ -172,15 +178,16 @@ static void work(void *context, unsigned index) {
   sums sum = {0};
   for (size_t part;
        !error && !is_late(all, &sum) && (part = atomic_fetch_add(&all->next, 1)) < all->parts;) {
-    size_t from = part * all->stride % all->parts * PART;
+    size_t from = place_of(all, part) * PART;
+    sums here = {0};
     for (size_t i = from; i < accesses && i < from + PART && !error; i++, sum.counted++)
-      error = count_one(&own, i, &sum, &diagnostic);
+      error = count_one(&own, i, &here, &diagnostic);
+    atomic_fetch_add(&all->conflicts[part >= HEAD], here.conflicts);
+    atomic_fetch_add(&all->wavefronts[part >= HEAD], here.wavefronts);
+    atomic_fetch_add(&all->executions[part >= HEAD], here.executions);
   }
   if (error)
     fail(all, error, &diagnostic);
-  atomic_fetch_add(&all->conflicts, sum.conflicts);
-  atomic_fetch_add(&all->wavefronts, sum.wavefronts);
-  atomic_fetch_add(&all->executions, sum.executions);
   atomic_fetch_add(&all->counted, sum.counted);
   free_counters(&own);
 }
@@ -202,6 +209,12 @@ static uint64_t executions_of(const bf_cases *cases) {
   return sum;
 }
 
+/* The first parts as they are, the others times that much. */
+static uint64_t scale(atomic_uint_fast64_t *sum, double by) {
+  uint64_t rest = atomic_load(&sum[1]);
+  return atomic_load(&sum[0]) + (by == 1 ? rest : (uint64_t)(by * (double)rest));
+}
+
 int bf_cases_estimate(const bf_cases *cases, const bf_hash *hash, double until,
                       bf_estimate *estimate, bf_diagnostic *diagnostic) {
   size_t accesses = bf_cases_size(cases), parts = (accesses + PART - 1) / PART;
@@ -209,18 +222,20 @@ int bf_cases_estimate(const bf_cases *cases, const bf_hash *hash, double until,
                   .hash = hash,
                   .until = accesses > 4 * FEW ? until : 0,
                   .parts = parts,
-                  .stride = parts ? stride_of(parts) : 1,
+                  .stride = parts > HEAD ? stride_of(parts - HEAD) : 1,
                   .failed = ATOMIC_FLAG_INIT,
                   .diagnostic = diagnostic};
   bf_run_threads(accesses > 4 * FEW ? bf_cores() : 1, work, &all);
-  *estimate = (bf_estimate){atomic_load(&all.conflicts), atomic_load(&all.wavefronts), 1};
   size_t counted = atomic_load(&all.counted);
-  if (counted && counted < accesses) {
-    double by = (double)executions_of(cases) / (double)atomic_load(&all.executions);
-    estimate->conflicts = (uint64_t)((double)estimate->conflicts * by);
-    estimate->wavefronts = (uint64_t)((double)estimate->wavefronts * by);
+  uint64_t rest = atomic_load(&all.executions[1]);
+  double by = 1;
+  estimate->share = 1;
+  if (counted < accesses && rest) {
+    by = (double)(executions_of(cases) - atomic_load(&all.executions[0])) / (double)rest;
     estimate->share = (double)counted / (double)accesses;
   }
+  estimate->conflicts = scale(all.conflicts, by);
+  estimate->wavefronts = scale(all.wavefronts, by);
   return atomic_load(&all.error);
 }
 

@@ -18,6 +18,8 @@ for bits, accesses in ((6, 12), (7, 6), (8, 10), (8, 40)):
     write(f"random{bits}_{accesses}", [([chance.randrange(1 << bits) for _ in range(32)], chance.randrange(1, 4))
                                        for _ in range(accesses)])
 write("strides8", [([s * lane for lane in range(32)], 1) for s in range(1, 9)])
+# whole blocks of four words, as accesses of 16 bytes have: the search keeps them, the checker does not
+write("blocks8", [([4 * block + i for block in chance.sample(range(64), 8) for i in range(4)], 1) for _ in range(24)])
 order = chance.sample(range(256), 256)
 write("permutation256", [(order[32 * i:32 * i + 32], 1) for i in range(8)])
 PYTHON

@@ -199,7 +199,7 @@ static void options_end_without_a_gap(void **state) {
 #define ENDS_WITH(type, last) (sizeof(type) == offsetof(type, last) + sizeof((type *)0)->last)
   assert_true(ENDS_WITH(bf_overrides, address_bits));
   assert_true(ENDS_WITH(bf_trace_options, logger));
-  assert_true(ENDS_WITH(bf_solve_options, instruction_wavefronts));
+  assert_true(ENDS_WITH(bf_solve_options, shared_file));
   assert_true(ENDS_WITH(bf_emit_options, columns));
   assert_true(ENDS_WITH(bf_analyze_kernel_options, block_index));
   assert_true(ENDS_WITH(bf_launch, logger));
