@@ -175,6 +175,8 @@ static void count_access(void *context, const bf_emu_event *event) {
   row->ideal += times * count.ideal;
   row->conflicts += times * count.conflicts;
   row->estimated |= count.estimated;
+  if (bf_machine_tries_again(profile->machine, event->op))
+    row->rivals |= UINT32_C(1) << event->warp % 32;
   uint32_t wavefronts = (uint32_t)bf_count_wavefronts(&count);
   if (wavefronts > row->worst || (wavefronts == row->worst && event->block < row->worst_block))
     keep_worst(row, event, wavefronts);
@@ -234,6 +236,13 @@ void bf_profile_move(bf_profile *profile, bf_profile_row *rows) {
 
 bf_profile_row bf_profile_get(const bf_profile *profile, unsigned site) {
   return bf_profile_sum(profile->sum + site, profile->sites, profile->workers);
+}
+
+unsigned bf_profile_rivals(const bf_profile *profile) {
+  uint32_t warps = 0;
+  for (unsigned i = 0; i < profile->sites * profile->workers; i++)
+    warps |= profile->sum[i].rivals;
+  return (unsigned)__builtin_popcount(warps);
 }
 
 /* ---- Parts ---- */
@@ -319,6 +328,7 @@ void bf_profile_repeat(bf_profile *profile, const bf_profile_part *part) {
     row->wavefronts_atomic += part->row[i].wavefronts_atomic;
     row->ideal += part->row[i].ideal;
     row->conflicts += part->row[i].conflicts;
+    row->rivals |= part->row[i].rivals;
     for (unsigned j = 0; j < BF_OPERANDS; j++)
       bf_operand_add(&row->operand[j], &part->row[i].operand[j]);
   }
@@ -338,6 +348,7 @@ bf_profile_row bf_profile_sum(const bf_profile_row *row, unsigned sites, unsigne
     total.ideal += row->ideal;
     total.conflicts += row->conflicts;
     total.estimated |= row->estimated;
+    total.rivals |= row->rivals;
     for (unsigned j = 0; j < BF_OPERANDS; j++)
       bf_operand_add(&total.operand[j], &row->operand[j]);
     /* Which thread of the host had which blocks must not be seen. */
