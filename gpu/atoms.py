@@ -5,8 +5,8 @@ Each row is one launch in which one warp makes one access: atomics of 16, 64 and
 values decide how often they try again, or loads, stores and atomics on the shared memory of the other block of a cluster.
 tests/data/h200/README.md says what the columns mean. Rows are dealt in turn to two files: look at the first while looking
 for a rule, and at the second to judge it. Skipped (status 77) without a Hopper GPU, nvcc or ncu.
---loads: loads of 8 and 16 bytes by some lanes, instead.
-Run as: atoms.py OUTPUT_FOLDER [--loads]
+--loads: loads of 8 and 16 bytes by some lanes, instead. --stores: stores to the other block.
+Run as: atoms.py OUTPUT_FOLDER [--loads | --stores]
 """
 import csv
 import os
@@ -171,6 +171,20 @@ def load_rows(rng, count):
         yield f"own_{name}", mask, 0, 0, [place * width for place in places], [0] * LANES, [0] * LANES
 
 
+def store_rows(rng, count):
+    """Stores to the other block, of which some lanes may write where others do, or nowhere."""
+    for i in range(count):
+        name = ("st_4", "st_8", "st_16")[i % 3]
+        width = FAR[name][0]
+        mask = rng.choice([0xFFFFFFFF, 0xFFFFFFFF, rng.randrange(1, 1 << 32), rng.randrange(1, 1 << 32) | rng.randrange(1, 1 << 32)])
+        at = addresses(rng, width)
+        if rng.random() < 0.5:  # neighbours, some of which go elsewhere
+            at = [lane * width for lane in range(LANES)]
+            for _ in range(rng.randrange(8)):
+                at[rng.randrange(LANES)] = rng.randrange(LANES) * width
+        yield f"far_{name}", mask, 0, 0, at, [lane + 1 for lane in range(LANES)], [0] * LANES
+
+
 def rows(rng):
     """Name, mask, bits kept of what memory holds, seed, addresses, values, what cas compares with."""
     for prefix, table, each in (("own", OWN, 24), ("far", FAR, 24)):
@@ -212,7 +226,12 @@ def main():
         print("no Hopper GPU, nvcc or ncu")
         sys.exit(77)
     output = sys.argv[1]
-    tasks = list(load_rows(random.Random(8), 600)) if "--loads" in sys.argv else list(rows(random.Random(2020)))
+    if "--loads" in sys.argv:
+        tasks = list(load_rows(random.Random(8), 600))
+    elif "--stores" in sys.argv:
+        tasks = list(store_rows(random.Random(20), 240))
+    else:
+        tasks = list(rows(random.Random(2020)))
     lines = "".join(" ".join(map(str, [name, mask, bits, seed] + at + value + other)) + "\n"
                     for name, mask, bits, seed, at, value, other in tasks)
     counters, others = known_counters()

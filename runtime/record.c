@@ -160,7 +160,7 @@ static bf_costs_line line_of(const rt_function *function, const rt_tally *tally,
   if (tally->site)
     return line_of_site(&site, &tally->site[index]);
   bf_profile_row row = bf_profile_get(tally->profile, index);
-  return bf_costs_line_of_row(&site, &row);
+  return bf_costs_line_of_row(&site, &row, row.rivals ? bf_profile_rivals(tally->profile) : 0);
 }
 
 /* Adds a kernel that was launched with a hash. */

@@ -153,8 +153,10 @@ static int run(const void *given, int count, char **arguments) {
   drawing d = {.options = given};
   bf_diagnostic diagnostic;
   bool is_tile = d.options->tile != NULL;
-  if (count + (d.options->access != NULL) + is_tile != 1)
-    return cli_usage_error(&cli_draw, "give a trace file, --access or --tile");
+  int subjects = count + (d.options->access != NULL) + is_tile;
+  if (subjects != 1)
+    return cli_usage_error(&cli_draw, "give %sa trace file, --access or --tile",
+                           subjects ? "only one of " : "");
   if (is_tile && (d.options->hash || d.options->common.json))
     return cli_usage_error(&cli_draw, "--tile goes without --hash and --json");
   if (!is_tile && (d.options->type || d.options->layout.count || d.options->cores))

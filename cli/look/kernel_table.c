@@ -135,6 +135,19 @@ static void write_sampled(const bf_costs_kernel *kernel, bf_text *text) {
   bf_text_puts(text, "\n");
 }
 
+/* A row that says how much more a GPU may count, where warps try again because others were faster.
+ */
+static void write_retries(const bf_costs_kernel *kernel, bf_text *text) {
+  uint64_t most = 0;
+  for (size_t i = 0; i < kernel->lines; i++)
+    most += kernel->line[i].retries_most;
+  if (most)
+    bf_text_addf(text,
+                 "     retries  0 to %llu wavefronts more, where atomics of several warps that try "
+                 "again want the same words at the same time\n",
+                 (unsigned long long)most);
+}
+
 /* What a simulated run takes, where the GPU's file says it. */
 static void write_energy(const bf_costs *costs, bf_text *text) {
   double joules = 0, conflicts = 0;
@@ -176,6 +189,7 @@ static int write_kernel(const cli_program_run *run, const bf_costs *costs, size_
   bf_text_puts(text, color && is_bad ? "\033[0m\n" : "\n");
   if (is_sampled(kernel))
     write_sampled(kernel, text);
+  write_retries(kernel, text);
   size_t shown = 0;
   while (shown < kernel->lines && shown < LINES_SHOWN && kernel->line[shown].conflicts)
     write_line(run, &kernel->line[shown++], is_sampled(kernel), text);
@@ -319,6 +333,7 @@ static void write_line_json(const cli_program_run *run, const bf_costs_line *lin
     write_bounds_json(line->conflicts, line->conflicts_low, line->conflicts_high, json);
   bf_json_number(json, "worst", line->worst);
   bf_json_bool(json, "estimated", line->estimated);
+  bf_json_number(json, "retries_most", line->retries_most);
   if (run->gpu)
     bf_json_number(json, "waited_cycles", line->waited_cycles);
   write_pattern_json(run, line, json);

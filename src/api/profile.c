@@ -45,7 +45,7 @@ static int sum_lines(const running *r, bf_costs *costs, bf_diagnostic *diagnosti
   for (unsigned i = 0; i < bf_emu_kernel_sites(r->kernel); i++) {
     bf_profile_row row = bf_profile_get(r->profile, i);
     bf_emu_site site = bf_emu_kernel_site(r->kernel, i);
-    bf_costs_line line = bf_costs_line_of_row(&site, &row);
+    bf_costs_line line = bf_costs_line_of_row(&site, &row, 0);
     if (bf_costs_line_is_used(&line))
       BF_TRY(bf_costs_add_line(costs, to, &line, diagnostic));
   }

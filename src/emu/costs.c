@@ -99,6 +99,7 @@ int bf_costs_add_line(bf_costs *costs, bf_costs_kernel *kernel, const bf_costs_l
   line->conflicts_low += more->conflicts_low;
   line->conflicts_high += more->conflicts_high;
   line->waited_cycles += more->waited_cycles;
+  line->retries_most += more->retries_most;
   line->uncounted += more->uncounted;
   line->estimated |= more->estimated;
   for (unsigned i = 0; i < BF_OPERANDS; i++)
@@ -172,7 +173,8 @@ bf_costs_line bf_costs_line_of(const bf_emu_site *site) {
                          .inlined_further = has_source ? site->inlined_further : NULL};
 }
 
-bf_costs_line bf_costs_line_of_row(const bf_emu_site *site, const bf_profile_row *row) {
+bf_costs_line bf_costs_line_of_row(const bf_emu_site *site, const bf_profile_row *row,
+                                   unsigned rivals) {
   bf_costs_line line = bf_costs_line_of(site);
   line.accesses = row->executions;
   line.wavefronts = row->wavefronts;
@@ -181,6 +183,7 @@ bf_costs_line bf_costs_line_of_row(const bf_emu_site *site, const bf_profile_row
   line.worst = row->worst;
   line.uncounted = row->failed;
   line.estimated = row->estimated;
+  line.retries_most = row->rivals && rivals > 1 ? row->wavefronts * (rivals - 1) : 0;
   line.has_access = row->worst > 0;
   line.access = row->worst_access;
   memcpy(line.operand, row->operand, sizeof line.operand);
@@ -203,10 +206,11 @@ int bf_costs_add_launch(bf_costs *costs, const bf_emu_kernel *kernel, const bf_p
                                            .warp_instructions = result->warp_instructions,
                                            .thread_instructions = result->thread_instructions,
                                            .seconds = seconds});
+  unsigned rivals = bf_profile_rivals(profile);
   for (unsigned i = 0; i < bf_emu_kernel_sites(kernel); i++) {
     bf_profile_row row = bf_profile_get(profile, i);
     bf_emu_site site = bf_emu_kernel_site(kernel, i);
-    bf_costs_line line = bf_costs_line_of_row(&site, &row);
+    bf_costs_line line = bf_costs_line_of_row(&site, &row, rivals);
     if (bf_costs_line_is_used(&line))
       BF_TRY(bf_costs_add_line(costs, to, &line, diagnostic));
   }

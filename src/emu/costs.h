@@ -11,6 +11,9 @@ typedef struct bf_costs_line {
   uint64_t accesses, wavefronts, ideal, conflicts;
   uint64_t worst;         /* most wavefronts of one access */
   uint64_t waited_cycles; /* simulated: that its accesses waited for shared memory, summed */
+  /* Wavefronts beyond those above that may come where warps of a block want the same words at the
+   * same time and try again (docs/memory.md): at most so many. */
+  uint64_t retries_most;
   uint64_t
       uncounted; /* accesses that the machine cannot make: in no number above, and in no record */
   bool estimated;
@@ -76,8 +79,9 @@ int bf_costs_add_launch(bf_costs *costs, const bf_emu_kernel *kernel, const bf_p
                         const bf_emu_result *result, double seconds, bf_diagnostic *diagnostic);
 /* The line that a site of a kernel belongs to, without costs. */
 bf_costs_line bf_costs_line_of(const bf_emu_site *site);
-/* What a row of a profile has cost, for a site. */
-bf_costs_line bf_costs_line_of_row(const bf_emu_site *site, const bf_profile_row *row);
+/* What a row of a profile has cost, for a site; rivals: bf_profile_rivals of all rows. */
+bf_costs_line bf_costs_line_of_row(const bf_emu_site *site, const bf_profile_row *row,
+                                   unsigned rivals);
 /* Whether anything happened there. */
 bool bf_costs_line_is_used(const bf_costs_line *line);
 

@@ -397,6 +397,7 @@ typedef struct bf_profile_row {
   bf_op op;
   unsigned width_bytes;
   bool estimated;
+  uint32_t rivals;        /* warps of blocks that made accesses which try again (rule lock-loop) */
   uint64_t failed;        /* accesses that the machine cannot make, not counted above */
   bf_access worst_access; /* one that cost so much; with worst > 0 */
   uint64_t worst_block;   /* whose it is: the first of those that have one */
@@ -425,6 +426,8 @@ bf_sample_sums bf_profile_sums(const bf_profile *profile, unsigned site);
 double bf_profile_most_of_block(const bf_profile *profile);
 /* The sums of all workers for a site. */
 bf_profile_row bf_profile_get(const bf_profile *profile, unsigned site);
+/* How many warps of a block try again where others of them were faster (bf_profile_row). */
+unsigned bf_profile_rivals(const bf_profile *profile);
 /* What launches add to a profile: bf_profile_since gives what was added since the start, as a copy
  * to be freed, and bf_profile_repeat adds that once more. No launch may run. NULL where memory is
  * exhausted, or accesses are not kept any more. */

@@ -242,7 +242,11 @@ static void count_access(void *context, const bf_emu_event *event) {
     known->kept = kept;
   else if (place)
     bf_again_set(place, event, &cost, kept);
-  if (event->line)
+  /* Of those that try again it matters which warps make them. */
+  if (bf_machine_tries_again(profile->machine, event->op))
+    profile->sum[(size_t)event->worker * profile->sites + event->site].rivals |=
+        UINT32_C(1) << event->warp % 32;
+  else if (event->line)
     remember(profile, event, &cost);
 }
 
@@ -298,6 +302,13 @@ void bf_profile_move(bf_profile *profile, bf_profile_row *rows) {
 
 bf_profile_row bf_profile_get(const bf_profile *profile, unsigned site) {
   return bf_profile_sum(profile->sum + site, profile->sites, profile->workers);
+}
+
+unsigned bf_profile_rivals(const bf_profile *profile) {
+  uint32_t warps = 0;
+  for (unsigned i = 0; i < profile->sites * profile->workers; i++)
+    warps |= profile->sum[i].rivals;
+  return (unsigned)__builtin_popcount(warps);
 }
 
 /* ---- Parts ---- */
@@ -383,6 +394,7 @@ void bf_profile_repeat(bf_profile *profile, const bf_profile_part *part) {
     row->wavefronts_atomic += part->row[i].wavefronts_atomic;
     row->ideal += part->row[i].ideal;
     row->conflicts += part->row[i].conflicts;
+    row->rivals |= part->row[i].rivals;
     for (unsigned j = 0; j < BF_OPERANDS; j++)
       bf_operand_add(&row->operand[j], &part->row[i].operand[j]);
   }
@@ -402,6 +414,7 @@ bf_profile_row bf_profile_sum(const bf_profile_row *row, unsigned sites, unsigne
     total.ideal += row->ideal;
     total.conflicts += row->conflicts;
     total.estimated |= row->estimated;
+    total.rivals |= row->rivals;
     for (unsigned j = 0; j < BF_OPERANDS; j++)
       bf_operand_add(&total.operand[j], &row->operand[j]);
     /* Which thread of the host had which blocks must not be seen. */

@@ -212,7 +212,8 @@ static int read_site(reading *r, bf_rows *rows, bf_diagnostic *diagnostic) {
     return bf_rows_fail(rows, diagnostic, "there are more sites than the kernel has");
   bf_profile_row row =
       bf_profile_sum(r->row + r->sites++, (unsigned)r->head.sites, (unsigned)r->head.workers);
-  bf_costs_line line = bf_costs_line_of_row(&(bf_emu_site){0}, &row);
+  bf_costs_line line =
+      bf_costs_line_of_row(&(bf_emu_site){0}, &row, (unsigned)__builtin_popcount(row.rivals));
   line.file = place.file;
   line.line = place.line;
   line.inlined_file = place.inlined_file;

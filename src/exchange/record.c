@@ -39,14 +39,23 @@ typedef struct line_row {
 } line_row;
 
 static const bf_field line_fields[] = {
-    BF_FIELD_OR_NULL(bf_costs_line, file),  BF_FIELD(bf_costs_line, line),
-    BF_FIELD(bf_costs_line, accesses),      BF_FIELD(bf_costs_line, wavefronts),
-    BF_FIELD(bf_costs_line, ideal),         BF_FIELD(bf_costs_line, conflicts),
-    BF_FIELD(bf_costs_line, conflicts_low), BF_FIELD(bf_costs_line, conflicts_high),
-    BF_FIELD(bf_costs_line, worst),         BF_FIELD(bf_costs_line, waited_cycles),
-    BF_FIELD(bf_costs_line, estimated),     BF_FIELD_OR_NULL(bf_costs_line, inlined_file),
-    BF_FIELD(bf_costs_line, inlined_line),  BF_FIELD_OR_NULL(bf_costs_line, inlined_further),
-    BF_FIELD_OR_NULL(line_row, access),     BF_FIELD_OR_NULL(line_row, operands),
+    BF_FIELD_OR_NULL(bf_costs_line, file),
+    BF_FIELD(bf_costs_line, line),
+    BF_FIELD(bf_costs_line, accesses),
+    BF_FIELD(bf_costs_line, wavefronts),
+    BF_FIELD(bf_costs_line, ideal),
+    BF_FIELD(bf_costs_line, conflicts),
+    BF_FIELD(bf_costs_line, conflicts_low),
+    BF_FIELD(bf_costs_line, conflicts_high),
+    BF_FIELD(bf_costs_line, worst),
+    BF_FIELD(bf_costs_line, waited_cycles),
+    BF_FIELD(bf_costs_line, retries_most),
+    BF_FIELD(bf_costs_line, estimated),
+    BF_FIELD_OR_NULL(bf_costs_line, inlined_file),
+    BF_FIELD(bf_costs_line, inlined_line),
+    BF_FIELD_OR_NULL(bf_costs_line, inlined_further),
+    BF_FIELD_OR_NULL(line_row, access),
+    BF_FIELD_OR_NULL(line_row, operands),
 };
 static const bf_row row_of_line = BF_ROW("line", line_fields);
 

@@ -7,8 +7,8 @@
 /* Sectors of 32 bytes that an access of up to 32 lanes sends: a load those that it touches; an
  * atomic two for each, again for every further lane of its most wanted word; a store one for each
  * 16 bytes that it touches, but one for a whole sector that neighbouring lanes write: those whose
- * data lie in the same 64 bytes of what the warp stores. So an H200 counts
- * (tests/data/h200/README.md). */
+ * data lie in the same 64 bytes of what the warp stores, the first of which is not overwritten. So
+ * an H200 counts; of stores it is an estimate, 3.8% off on average (tests/data/h200/README.md). */
 unsigned bf_memory_far_sectors(bf_side side, unsigned width_bytes, uint32_t mask,
                                const uint64_t *address);
 

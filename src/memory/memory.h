@@ -77,6 +77,11 @@ extern const bf_embedded_machine bf_embedded_machines[]; /* ends with a NULL nam
 /* Which values lanes, banks, word_bytes, capacity_bytes or address_bits may have, in words, when
  * value is not one of them; NULL when it is. */
 const char *bf_machine_refuses(const char *quantity, uint64_t value);
+/* Whether an operation is a loop, in which a lane tries again where another was faster. */
+static inline bool bf_machine_tries_again(const bf_machine *machine, bf_op op) {
+  return machine->op[op].rule == BF_RULE_LOCK_LOOP ||
+         machine->op[op].rule == BF_RULE_LOCK_LOOP_HALVES;
+}
 /* Sets count and masks of groups of neighbouring lanes; the last group may be smaller. */
 void bf_groups_fill(bf_groups *groups, unsigned lanes);
 /* Sets address_bits and none from the capacity and checks that the parts of the machine fit each

@@ -28,9 +28,19 @@ static bool was_there(uint32_t mask, const uint64_t *address, unsigned lane, boo
   return false;
 }
 
+/* Whether a lane stores, and no lane above stores at the same address. */
+static bool is_kept(uint32_t mask, const uint64_t *address, unsigned lane) {
+  if (!(mask >> lane & 1))
+    return false;
+  for (uint32_t left = mask & ~((UINT32_C(2) << lane) - 1); left; left &= left - 1)
+    if (address[__builtin_ctz(left)] == address[lane])
+      return false;
+  return true;
+}
+
 /* What a store sends of the sector that a lane writes to: one piece for each half of it, or one
- * where the whole is written by lanes whose data lie in the same 64 bytes of what the warp stores.
- */
+ * where the whole is written by lanes whose data lie in the same 64 bytes of what the warp stores,
+ * and the first of these lanes stores something that is kept. */
 static unsigned pieces_of(uint32_t mask, const uint64_t *address, unsigned lane,
                           unsigned width_bytes) {
   unsigned words = width_bytes < 4 ? 1 : width_bytes / 4, lanes = REQUEST_BYTES / (4 * words);
@@ -48,6 +58,7 @@ static unsigned pieces_of(uint32_t mask, const uint64_t *address, unsigned lane,
     halves[i / (SECTOR_WORDS / 2)] |= group[i] != 0;
     is_one &= group[i] && group[i] == group[0];
   }
+  is_one = is_one && is_kept(mask, address, (group[0] - 1) * lanes);
   return is_one ? 1 : halves[0] + halves[1];
 }
 

@@ -403,6 +403,52 @@ static void shapes_are_right(void **state) {
   bed_close(&at);
 }
 
+/* Columns 0 to 15 of all lanes get lane * 16 + column; then lanes from 32 on move down in columns 4
+ * to 11.
+ */
+static const char shift_text[] =
+    ".version 8.7\n.target sm_100a\n.address_size 64\n"
+    ".visible .entry k(.param .u64 out) {\n"
+    ".reg .b32 %r<8>, %v<16>; .reg .b64 %q<4>; .reg .pred %p<4>;\n"
+    ".shared .align 4 .b32 slot; .shared .align 8 .b64 barrier;\n"
+    "mov.u32 %r0, %tid.x; mov.u32 %r1, slot; mov.u32 %r6, barrier; ld.param.u64 %q0, [out];\n"
+    "setp.eq.u32 %p0, %r0, 0; @%p0 mbarrier.init.shared.b64 [%r6], 1;\n"
+    "setp.lt.u32 %p1, %r0, 32; @!%p1 bra made;\n"
+    "tcgen05.alloc.cta_group::1.sync.aligned.shared::cta.b32 [%r1], 32;\nmade: bar.sync 0;\n"
+    "ld.shared.b32 %r2, [%r1]; shr.u32 %r3, %r0, 5; shl.b32 %r3, %r3, 21; add.u32 %r3, %r3, %r2;\n"
+    "mul.lo.u32 %v0, %r0, 16; mov.u32 %r5, 0;\n"
+    "next: add.u32 %v1, %v0, %r5; add.u32 %r4, %r3, %r5;\n"
+    "tcgen05.st.sync.aligned.32x32b.x1.b32 [%r4], {%v1};\n"
+    "add.u32 %r5, %r5, 1; setp.lt.u32 %p2, %r5, 16; @%p2 bra next;\n"
+    "tcgen05.wait::st.sync.aligned; bar.sync 0; add.u32 %r4, %r2, 0x200004;\n"
+    "@%p0 tcgen05.shift.cta_group::1.down [%r4];\n"
+    "@%p0 tcgen05.commit.cta_group::1.mbarrier::arrive::one.shared::cluster.b64 [%r6];\n"
+    "wait: mbarrier.try_wait.parity.shared.b64 %p3, [%r6], 0; @!%p3 bra wait;\n"
+    "mul.wide.u32 %q1, %r0, 64; add.u64 %q0, %q0, %q1; mov.u32 %r5, 0;\n"
+    "show: add.u32 %r4, %r3, %r5; tcgen05.ld.sync.aligned.32x32b.x1.b32 {%v1}, [%r4];\n"
+    "tcgen05.wait::ld.sync.aligned; st.global.b32 [%q0], %v1; add.u64 %q0, %q0, 4;\n"
+    "add.u32 %r5, %r5, 1; setp.lt.u32 %p2, %r5, 16; @%p2 bra show;\n"
+    "bar.sync 0; @!%p1 bra over;\n"
+    "tcgen05.dealloc.cta_group::1.sync.aligned.b32 %r2, 32;\nover: ret;\n}\n";
+
+static void lanes_are_shifted(void **state) {
+  (void)state;
+  bed at;
+  bed_open_text(&at, "shift.ptx", shift_text, strlen(shift_text), NULL);
+  uint64_t out = bed_alloc(&at, 128 * 64, 0xff);
+  bf_emu_launch launch = bed_launch(&at, "k", 1, 128, &out, sizeof out);
+  bf_emu_result result = bed_run(&at, &launch);
+  if (result.fault.kind)
+    fail_msg("%s", result.fault.text);
+  const uint32_t *got = (const uint32_t *)(uintptr_t)out;
+  for (unsigned lane = 0; lane < 128; lane++)
+    for (unsigned column = 0; column < 16; column++) {
+      bool moves = lane >= 32 && lane < 127 && column >= 4 && column < 12;
+      assert_int_equal(got[16 * lane + column], 16 * (lane + moves) + column);
+    }
+  bed_close(&at);
+}
+
 /* A kernel of one block, and what is wrong with it. */
 static void check_fault(const char *body, const char *expected) {
   char text[2048];
@@ -435,8 +481,8 @@ static void mistakes_are_told(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(products_are_right),
-                                     cmocka_unit_test(shapes_are_right),
-                                     cmocka_unit_test(mistakes_are_told)};
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(products_are_right), cmocka_unit_test(shapes_are_right),
+      cmocka_unit_test(lanes_are_shifted), cmocka_unit_test(mistakes_are_told)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -192,6 +192,7 @@ static void add_kernel(bf_costs *costs, const char *name, const char *hash, uint
        155,
        worst,
        9,
+       480,
        0,
        true,
        true,
@@ -202,7 +203,7 @@ static void add_kernel(bf_costs *costs, const char *name, const char *hash, uint
        150,
        160,
        {{.times = 0}}},
-      {NULL, 40, 1, 1, 1, 0, 0, 0, 0, false, false, {0}, NULL, 0, NULL, 0, 2, {{.times = 0}}}};
+      {NULL, 40, 1, 1, 1, 0, 0, 0, 0, 0, false, false, {0}, NULL, 0, NULL, 0, 2, {{.times = 0}}}};
   lines[0].operand[BF_OPERAND_B] = (bf_operand_sum){.what = {128, 16, 4096, 128, true, "bf16"},
                                                     .varies = true,
                                                     .times = 7,
@@ -258,6 +259,7 @@ static void same_line(const bf_costs_line *a, const bf_costs_line *b) {
   }
   assert_int_equal(a->worst, b->worst);
   assert_int_equal(a->waited_cycles, b->waited_cycles);
+  assert_int_equal(a->retries_most, b->retries_most);
   assert_int_equal(a->estimated, b->estimated);
   assert_int_equal(a->has_access, b->has_access);
   if (a->has_access)

@@ -139,7 +139,7 @@ static void look_far(const char *line, far_tally sums[3][2]) {
   to->off += counted > sectors ? counted - sectors : sectors - counted;
 }
 
-/* What docs/hopper.md says of them; the rule for stores was found on the half that was seen. */
+/* What docs/hopper.md says of them. Both halves were looked at for stores. */
 static void far_accesses_are_counted(void **state) {
   (void)state;
   char *text = read_all("tests/data/h200/atoms.csv.zst");
@@ -147,17 +147,29 @@ static void far_accesses_are_counted(void **state) {
   for (char *line = strtok(text, "\n"); line; line = strtok(NULL, "\n"))
     look_far(line, sums);
   static const unsigned equal[3][2] = {
-      [BF_SIDE_LOAD] = {36, 36}, [BF_SIDE_STORE] = {31, 32}, [BF_SIDE_ATOMIC] = {56, 55}};
+      [BF_SIDE_LOAD] = {36, 36}, [BF_SIDE_STORE] = {33, 33}, [BF_SIDE_ATOMIC] = {56, 55}};
   for (unsigned side = 0; side < 3; side++)
     for (unsigned half = 0; half < 2; half++) {
       const far_tally *own = &sums[side][half];
       assert_int_equal(own->rows, side == BF_SIDE_ATOMIC ? 60 : 36);
       assert_int_equal(own->equal, equal[side][half]);
-      if (side == BF_SIDE_STORE) {
-        assert_int_equal(own->off, 6);
-        assert_int_equal(own->counted, own->measured);
-      }
     }
+  free(text);
+}
+
+/* Stores that were measured when the rule stood. */
+static void later_stores_are_nearly_counted(void **state) {
+  (void)state;
+  char *text = read_all("tests/data/h200/far_stores.csv.zst");
+  far_tally sums[3][2] = {{{0}}};
+  for (char *line = strtok(text, "\n"); line; line = strtok(NULL, "\n"))
+    look_far(line, sums);
+  const far_tally *own = &sums[BF_SIDE_STORE][1];
+  assert_int_equal(own->rows, 240);
+  assert_int_equal(own->equal, 160);
+  assert_int_equal(own->off, 127);
+  assert_int_equal(own->counted, 3289);
+  assert_int_equal(own->measured, 3302);
   free(text);
 }
 
@@ -230,6 +242,7 @@ static void emulated_values_are_counted(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(values_are_counted), cmocka_unit_test(far_accesses_are_counted),
-      cmocka_unit_test(far_strides_are_counted), cmocka_unit_test(emulated_values_are_counted)};
+      cmocka_unit_test(later_stores_are_nearly_counted), cmocka_unit_test(far_strides_are_counted),
+      cmocka_unit_test(emulated_values_are_counted)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
