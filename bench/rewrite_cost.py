@@ -144,6 +144,7 @@ def measure(options, chosen, source, folder):
 CLASSES = (
     ("hash of an address: shift", r"shr\.u\d+ \t%bf_term"),
     ("hash of an address: AND and XOR, one LOP3", r"xor\.b\d+ \t%bf_place\S*, \S+, %bf_term|lop3"),
+    ("hash of an address: mask and product", r"mul\.hi\.u32 \t%bf_term|and\.b32 \t%bf_term, (?!%bf_term)"),
     ("offset of whole rows: shift, once for an address", r"shr\.u\d+ \t%bf_place"),
     ("offset of whole rows: sum", r"add\.s\d+ \t%bf_term"),
     ("offset to bits that are known: XOR", r"xor\.b\d+ \t%bf_place"),

@@ -866,6 +866,7 @@ static void note_accesses(writer *w) {
     if ((w->own->read & ~zeros) && !take_apart(w, address->item, address->offset).high)
       w->failed |= !bf_rewrite_hoist_note(w->hoist, address->item, i);
   }
+  bf_rewrite_hoist_settle(w->hoist);
 }
 
 static void write_instructions(writer *w) {

@@ -10,7 +10,10 @@
  * end of the nearest dominator outside: of a block that is executed more often, that is. One that
  * is needed in several branches, none of which comes before the others, is computed once before
  * they part, where these are MANY_HEADS: that is no more work even if each of them is gone through
- * by a fourth of all warps only, and the code is shorter. */
+ * by a fourth of all warps only, and the code is shorter. Fewer are enough where that is outside of
+ * a loop around them, as in scans that go up and down a tree for each tile: it is done once then,
+ * not in each round. As such a place takes a register all the time, there are MOST_EARLY of them.
+ */
 #include "rewrite/inner.h"
 
 #include <string.h>
@@ -20,6 +23,8 @@ enum {
   MOST_LOOPS = 1024,
   MANY_HEADS = 4,
   MOST_HEADS = 32, /* that are told apart */
+  FEW_HEADS = 2,   /* that are worth it outside of a loop, */
+  MOST_EARLY = 4,  /* for so many bases */
 };
 
 /* An edge back to a block that dominates its start. */
@@ -38,6 +43,7 @@ typedef struct meeting {
   head *heads;
   unsigned count;
   uint32_t block; /* the nearest that dominates them all */
+  bool is_early;  /* the hash is computed there */
 } meeting;
 
 struct bf_rewrite_hoist {
@@ -246,13 +252,33 @@ bool bf_rewrite_hoist_note(bf_rewrite_hoist *hoist, const bf_ptx_operand *base, 
 static uint32_t before_parting(const bf_rewrite_hoist *h, const bf_ptx_operand *base,
                                uint32_t access) {
   const meeting *own = is_name(base) ? NULL : &h->meeting[base->registers->first + base->index];
-  if (!own || own->count < MANY_HEADS)
+  if (!own || !own->is_early)
     return access;
   const bf_ptx_block *block = &h->flow->block[own->block];
   uint32_t last = block->end > block->first ? block->end - 1 : access;
   bool is_possible = bf_rewrite_comes_first(h, last, access) && last != access &&
                      bf_rewrite_is_steady(h, base, last) && is_visible(h, base, last);
   return is_possible ? last : access;
+}
+
+/* Whether the hash of a base that is computed in a block is computed outside of its loop. */
+static bool leaves_loop(const bf_rewrite_hoist *h, uint32_t number, uint32_t block) {
+  uint32_t header = h->header[block];
+  if (header == NONE || h->definition[number] == NONE || !is_in_every_round(h, block, header))
+    return false;
+  uint32_t to = leave_loop(h, block);
+  return to != NONE && bf_ptx_dominates(&h->tree, h->flow->block_of[h->definition[number]], to);
+}
+
+void bf_rewrite_hoist_settle(bf_rewrite_hoist *hoist) {
+  unsigned early = 0;
+  for (uint32_t i = 0; i < hoist->function->registers; i++) {
+    meeting *own = &hoist->meeting[i];
+    bool is_worth = own->count >= FEW_HEADS && own->count < MANY_HEADS && early < MOST_EARLY &&
+                    leaves_loop(hoist, i, own->block);
+    early += is_worth;
+    own->is_early = is_worth || own->count >= MANY_HEADS;
+  }
 }
 
 uint32_t bf_rewrite_hoist_to(const bf_rewrite_hoist *hoist, const bf_ptx_operand *base,

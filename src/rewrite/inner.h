@@ -341,9 +341,11 @@ bool bf_rewrite_comes_first(const bf_rewrite_hoist *hoist, uint32_t from, uint32
 uint32_t bf_rewrite_definition(const bf_rewrite_hoist *hoist, const bf_ptx_operand *base);
 /* Notes that an access needs the hash of its base; false when memory is exhausted. */
 bool bf_rewrite_hoist_note(bf_rewrite_hoist *hoist, const bf_ptx_operand *base, uint32_t access);
+/* Decides, when all are noted, which hashes are computed before branches part. */
+void bf_rewrite_hoist_settle(bf_rewrite_hoist *hoist);
 /* The instruction before which the hash of a base is computed for an access: itself, or one outside
- * of the loops around it in which the base does not change; is_noted: and before many branches with
- * accesses that were noted part. */
+ * of the loops around it in which the base does not change; is_noted: and before branches with
+ * accesses that were noted part, where that was decided. */
 uint32_t bf_rewrite_hoist_to(const bf_rewrite_hoist *hoist, const bf_ptx_operand *base,
                              uint32_t access, bool is_noted);
 

@@ -49,7 +49,29 @@ static const char middle[] =
     "+.reg .pred %q<2>;\n";
 static const char tail[] = "ret;\n}\n";
 
+/* The hash bits:0,1^5,2^5,3,4 of %r2, which puts bit 7 of an address to bits 3 and 4, by a product.
+ */
+#define PRODUCT(mask, factor)                                                                      \
+  "+and.b32 %t, %r2, " mask ";\n+mul.hi.u32 %t, %t, " factor ";\n+and.b32 %t, %t, 24;\n"           \
+  "+xor.b32 %h1, %r2, %t;\n-st.shared.u32 [%r2], 1;\n+st.shared.u32 [%h1], 1;\n"
+
 static const form forms[] = {
+    /* Products. */
+    {"two copies of a bit", "k=bits:0,1^5,2^5,3,4", PRODUCT("128", "805306368"), NULL},
+    {"the lower half of the product", "k=bits:0,1^5,2^5,3,4",
+     "+and.b32 %t, %r2, 128;\n+mul.lo.u32 %t, %t, 805306368;\n+xor.b32 %h1, %r2, %t;\n"
+     "-st.shared.u32 [%r2], 1;\n+st.shared.u32 [%h1], 1;\n",
+     "a product that is not the upper half"},
+    {"a signed product", "k=bits:0,1^5,2^5,3,4",
+     "+and.b32 %t, %r2, 128;\n+mul.hi.s32 %t, %t, 805306368;\n+xor.b32 %h1, %r2, %t;\n"
+     "-st.shared.u32 [%r2], 1;\n+st.shared.u32 [%h1], 1;\n",
+     "a product that is not the upper half"},
+    {"copies at other places", "k=bits:0,1^5,2^5,3,4", PRODUCT("128", "1610612736"), "the hash"},
+    {"another bit", "k=bits:0,1^5,2^5,3,4", PRODUCT("256", "805306368"), "the hash"},
+    {"copies that meet, and may carry", "k=bits:0,1^5,2^5,3,4", PRODUCT("384", "805306368"),
+     "a product whose parts meet"},
+    {"a product of all bits", "k=bits:0,1^5,2^5,3,4", PRODUCT("-1", "805306368"),
+     "a product whose parts meet"},
     /* Bits that are always 0. */
     {"a field between zeros", "k=fixed",
      "and.b32 %r1, %r9, 31;\nshl.b32 %r2, %r1, 7;\n" HASH(
