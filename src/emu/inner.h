@@ -217,6 +217,7 @@ struct bf_emu_kernel {
   uint64_t *parameter_offset, *parameter_bytes;
   uint64_t dynamic_offset; /* of dynamic shared memory in the block's shared memory */
   bool uses_cluster;       /* it waits for its cluster, which may be a block alone */
+  bool uses_system;        /* it has atomics that the host sees */
   bool owns_rows;          /* it was rewritten: blocks reach all of their last row */
   bool reserves_stack;     /* it, or a function of it, uses alloca */
   struct bf_emu_kernel *next;
@@ -388,6 +389,7 @@ typedef struct bf_emu_worker {
   unsigned index;
   bf_emu_known known[BF_EMU_KNOWN]; /* by site */
   uint64_t warp_instructions, thread_instructions;
+  uint64_t atomics;                 /* of lanes in global memory, made without locks */
   const uint64_t *clock;            /* of a simulator, or NULL: instructions count as cycles */
   uint64_t looked_cycles;           /* what looks at the clock have taken */
   uint64_t changes;                 /* of mbarriers and of barriers of clusters */
@@ -412,9 +414,9 @@ typedef struct bf_emu_flight {
   bool is_clustered;     /* the launch or the kernel asked for clusters */
   bf_emu_worker *worker;
   unsigned workers;
-  bool alone; /* one worker: atomics need no locks */
+  bool alone; /* one worker, or the others are not called yet: atomics need no locks */
   /* The first worker begins alone, and calls the others once that seems worth it. */
-  double begun; /* seconds */
+  double begun, next_look; /* seconds: when it began, and when it thinks of the others again */
   bool has_called, has_crew;
   const bf_emu_observer *observer;
   struct bf_emu_races *races; /* of race.c; NULL: races are not looked for */

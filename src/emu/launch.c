@@ -29,6 +29,9 @@ enum {
   PATIENCE = 256 /* turns of waiting blocks, each, before those that are skipped run after all */
 };
 
+/* How long the first worker runs before it calls others. */
+#define ALONE_SECONDS 20e-6
+
 /* ---- Running ---- */
 
 /* Runs a warp until all its lanes wait or its time is up. */
@@ -84,16 +87,28 @@ static void report(bf_emu_flight *flight) {
 
 static void work(void *context, unsigned index);
 
+/* Whether several workers would take longer than one has so far: their atomics must lock the memory
+ * of the host, which takes 10 to 15 nanoseconds each (bench/results/2026-11-18-atomics.md). */
+static bool is_better_alone(const bf_emu_flight *flight, double seconds) {
+  const double lock_seconds = 12e-9;
+  return (double)flight->worker[0].atomics * lock_seconds > seconds * (flight->workers - 1);
+}
+
 /* Calls the other workers, once the launch has taken so long that they are of use, and blocks are
  * left for them. */
 static void call_others(bf_emu_flight *flight) {
-  const double alone_seconds = 20e-6;
-  if (flight->has_called || bf_seconds() - flight->begun < alone_seconds)
+  double now = bf_seconds();
+  if (flight->has_called || now < flight->next_look)
     return;
+  if (is_better_alone(flight, now - flight->begun)) {
+    flight->next_look = now + (now - flight->begun);
+    return;
+  }
   flight->has_called = true;
-  if (__atomic_load_n(&flight->next_block, __ATOMIC_RELAXED) < blocks_to_run(flight) &&
-      bf_crew_begin(flight->emu->crew, flight->workers - 1, work, flight))
-    flight->has_crew = true;
+  if (__atomic_load_n(&flight->next_block, __ATOMIC_RELAXED) >= blocks_to_run(flight))
+    return;
+  flight->alone = false;
+  flight->has_crew = bf_crew_begin(flight->emu->crew, flight->workers - 1, work, flight);
 }
 
 /* Runs the warps of a block in turn until the block is done, or until a whole round has only made
@@ -547,7 +562,10 @@ int bf_emu_run(bf_emu *emu, const bf_emu_launch *launch, bf_emu_result *result,
     bf_run_threads(flight->workers, work_clusters, flight);
   } else {
     flight->begun = bf_seconds();
+    flight->next_look = flight->begun + ALONE_SECONDS;
     flight->has_called = flight->workers == 1 || !emu->crew;
+    /* Until others are called, unless the program itself goes on beside it. */
+    flight->alone |= !flight->kernel->uses_system && !launch->is_beside;
     work(flight, 0);
     if (flight->has_crew)
       bf_crew_end(emu->crew);

@@ -401,6 +401,8 @@ static const bf_emu_op *run_atomic(bf_emu_warp *warp, const bf_emu_op *op) {
   bool alone =
       (warp->worker->flight->alone && !what->is_system) || what->space == BF_PTX_SPACE_SHARED;
   warp->polled |= what->polls;
+  warp->worker->atomics +=
+      what->space == BF_PTX_SPACE_SHARED ? 0 : (unsigned)__builtin_popcount(mask);
   if (what->change_alone) {
     if (!alone)
       fetch_lines(pointer, mask);
@@ -556,6 +558,7 @@ bool BF_EMU_NAME(bf_emu_select_atomic)(bf_emu_decoder *decoder,
   what->space = bf_ptx_address_space(instruction, &operand[0]);
   what->is_swap = bf_ptx_has(instruction, "cas");
   what->is_system = bf_ptx_has(instruction, "sys");
+  decoder->kernel->uses_system |= what->is_system;
   what->has_result = is_atom && instruction->operand[0].kind != BF_PTX_SINK;
   bool is_used = what->has_result && (instruction->operand[0].kind == BF_PTX_VECTOR ||
                                       bf_emu_is_read(decoder, &instruction->operand[0]));
