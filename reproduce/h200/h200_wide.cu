@@ -404,8 +404,8 @@ KERNEL(wi_cipher) {
   for (unsigned k = 0; k < p; k++) {
     unsigned e = table[0][a >> 24] ^ table[1][b >> 16 & 255] ^ table[2][c >> 8 & 255] ^
                  table[3][d & 255] ^ k;
-    unsigned f = table[0][b >> 24] ^ table[1][c >> 16 & 255] ^ table[2][d >> 8 & 255] ^
-                 table[3][a & 255];
+    unsigned f =
+        table[0][b >> 24] ^ table[1][c >> 16 & 255] ^ table[2][d >> 8 & 255] ^ table[3][a & 255];
     c = table[0][c >> 24] ^ table[1][d >> 16 & 255] ^ table[2][a >> 8 & 255] ^ table[3][b & 255];
     a = e, d = b, b = f;
   }
