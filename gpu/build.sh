@@ -116,7 +116,7 @@ mkdir -p "$out/fatbins"
 printf '%s\n' kernels/*/*.ptx | xargs -P "$jobs" -I FILE sh -c '
   '"$nvcc"' -fatbin -gencode "arch=compute_90,code=[sm_90,compute_90]" "$1" -o '"$out"'/fatbins/$(basename "$1" .ptx).fatbin' sh FILE
 
-for set in train more test; do
+for set in train more wide test; do
   "$nvcc" -arch=sm_90 -cubin reproduce/h200/h200_$set.ptx -o "$out/h200_$set.cubin"
 done
 

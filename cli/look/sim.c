@@ -1,6 +1,7 @@
 /* sim: how long kernels take on a GPU that need not exist, and why. */
 #include "cli/look/launch_table.h"
 #include "cli/look/launches.h"
+#include "cli/look/machine_code.h"
 #include "cli/look/simulate.h"
 #include "cli/look/sweep.h"
 #include "cli/progress.h"
@@ -13,7 +14,7 @@
 typedef struct settings {
   cli_common common;
   cli_simulated simulated;
-  const char *launch, *benchmark, *check, *from;
+  const char *launch, *benchmark, *check, *from, *cubin;
   uint64_t module, scale, seed;
   const char *timeline, *svg, *diagram_svg;
   uint64_t timeline_cycles, diagram, diagram_from, width;
@@ -34,6 +35,9 @@ static const cli_option options[] = {
     {"seed", CLI_NUMBER, offsetof(settings, seed), "N", NULL,
      "choose other data for the benchmark"},
     CLI_SIMULATED(settings),
+    {"cubin", CLI_TEXT, offsetof(settings, cubin), "CUBIN", NULL,
+     "let machine code decide, not an estimate: what ptxas -arch=sm_90 --generate-line-info has "
+     "made of the PTX; auto: run ptxas now"},
     {"detect", CLI_TEXT, offsetof(settings, check), "LIST", NULL,
      "more faults to look for: uninitialised, races, or both with a comma"},
     {"module", CLI_NUMBER, offsetof(settings, module), "N", NULL,
@@ -72,6 +76,7 @@ typedef struct simulating {
   cli_simulation simulation;
   bf_sim_ledger ledger;
   bf_corpus_outcome outcome;
+  bf_machine_code machine;
   bf_writer *svg, *diagram_svg;
 } simulating;
 
@@ -204,6 +209,17 @@ static int make_sampler(const settings *s, bf_sim_ledger *ledger, bf_diagnostic 
   return ledger->sampler ? BF_OK : bf_no_memory(diagnostic);
 }
 
+/* Loads the machine code that --cubin asks for. */
+static int load_machine_code(simulating *work, bf_diagnostic *diagnostic) {
+  const settings *s = work->settings;
+  if (!s->cubin)
+    return BF_OK;
+  const char *ptx = work->benchmark ? bf_corpus_ptx(work->benchmark->folder) : NULL;
+  work->ledger.settings.machine = &work->machine;
+  return cli_machine_code_load(s->cubin, work->simulation.gpu, work->file, s->module, ptx,
+                               &work->machine, diagnostic);
+}
+
 /* What is wrong with a sweep: -1 to go on or an exit status. */
 static int check_sweep_usage(const settings *s, const char *file) {
   if (!s->sweep != !s->output)
@@ -229,6 +245,8 @@ static int check_sweep_usage(const settings *s, const char *file) {
 static int check_trace_usage(const settings *s, int count) {
   if (s->from && !count)
     return cli_usage_error(&cli_sim, "--from says who wrote FILE: give one");
+  if (s->cubin && (s->from || s->sweep))
+    return cli_usage_error(&cli_sim, "--cubin is for PTX, and not for sweeps");
   if (s->from && (s->launch || s->module || s->check))
     return cli_usage_error(&cli_sim, "--launch, --module and --detect are for PTX; a trace has its "
                                      "launch in it");
@@ -273,6 +291,7 @@ static void unload(simulating *work) {
   bf_writer_close(work->diagram_svg);
   bf_sim_sampler_free(work->ledger.sampler);
   bf_sim_ledger_free(&work->ledger);
+  bf_machine_code_free(&work->machine);
   cli_simulation_free(&work->simulation);
 }
 
@@ -284,6 +303,8 @@ static int write_worth(const simulating *work, bf_text *text, bf_diagnostic *dia
   int error = cli_simulation_load(&hashed, &other.simulation, &other.ledger, diagnostic);
   if (!error)
     error = make_sampler(work->settings, &other.ledger, diagnostic);
+  if (!error)
+    error = load_machine_code(&other, diagnostic);
   if (!error)
     error = other.benchmark ? run_benchmark(&other, diagnostic) : run_file(&other, diagnostic);
   if (!error)
@@ -325,6 +346,8 @@ static int sim(const void *given, int count, char **arguments) {
   int error = cli_simulation_load(&s->simulated, &work.simulation, &work.ledger, &diagnostic);
   if (!error)
     error = make_sampler(s, &work.ledger, &diagnostic);
+  if (!error)
+    error = load_machine_code(&work, &diagnostic);
   if (!error)
     error = open_outputs(&work, &diagnostic);
   if (!error)

@@ -9,6 +9,9 @@ static const struct {
      "80 workloads, 1945 kernel instances", "79 percentage points below its predecessor"},
     {"modern GPU cores on Accel-Sim", "Huerta et al., arXiv:2503.20481, 2025, abstract",
      "NVIDIA RTX A6000", "of their choice", "13.98%, 18.24% below simulators before"},
+    {"MGPUSim", "Sun et al., ISCA 2019, abstract", "AMD GPU with GCN3", "of their choice", "5.5%"},
+    {"PPT-GPU", "Arafa et al., IEEE Computer Architecture Letters 18(1), 2019, abstract",
+     "not named there", "of Rodinia and Parboil", "within 10%"},
 };
 
 void h200_others_report(bf_reproduce_run *run, const char *what, unsigned launches, double error) {

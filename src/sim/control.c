@@ -12,7 +12,6 @@ typedef struct listing {
   const bf_emu_kernel *kernel;
   uint32_t count;
   bf_sim_control *control; /* by number */
-  bool *is_target;         /* by number: a branch leads there */
   bool *is_next;           /* by number: a branch that asks what the one before it has asked */
 } listing;
 
@@ -55,9 +54,9 @@ static bool is_step(const bf_ptx_instruction *instruction) {
 /* Whether instructions first to last are one block of code, with a branch at its end. */
 static bool is_block(const listing *own, uint32_t first, uint32_t last) {
   for (uint32_t i = first; i < last; i++)
-    if ((i > first && own->is_target[i]) || is_work(at(own, i), BF_PTX_WORK_BRANCH))
+    if ((i > first && own->control[i].is_target) || is_work(at(own, i), BF_PTX_WORK_BRANCH))
       return false;
-  return !own->is_target[last];
+  return !own->control[last].is_target;
 }
 
 /* The comparison that a branch asks, of a counter of the loop that begins at first; NULL: none. */
@@ -142,7 +141,7 @@ static void mark_guard(listing *own, uint32_t branch, uint32_t target, uint64_t 
   if (!guard || target - branch - 1 > most)
     return;
   for (uint32_t i = branch + 1; i < target; i++)
-    if (own->is_target[i] || !can_be_guarded(at(own, i)))
+    if (own->control[i].is_target || !can_be_guarded(at(own, i)))
       return;
   own->control[branch].is_guard = true;
   own->control[branch].guarded = (uint8_t)(target - branch - 1);
@@ -178,14 +177,13 @@ int bf_sim_control_find(const bf_sim_gpu *gpu, const bf_emu_kernel *kernel, bf_a
                         bf_sim_control **control) {
   listing own = {.kernel = kernel, .count = bf_emu_kernel_instructions(kernel)};
   own.control = bf_arena_alloc(arena, (own.count + 1) * sizeof *own.control);
-  own.is_target = bf_arena_alloc(arena, own.count + 1);
   own.is_next = bf_arena_alloc(arena, own.count + 1);
-  if (!own.control || !own.is_target || !own.is_next)
+  if (!own.control || !own.is_next)
     return BF_NO_MEMORY;
   for (uint32_t i = 0; i < own.count; i++) {
     uint32_t target = target_of(&own, i);
     if (target < own.count)
-      own.is_target[target] = true;
+      own.control[target].is_target = true;
   }
   for (uint32_t i = 0; i < own.count; i++) {
     uint32_t target = target_of(&own, i);

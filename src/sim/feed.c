@@ -1,10 +1,12 @@
 /* Launches of PTX: instructions come from the emulator. */
 #include "sim/feed.h"
+#include "sim/machine.h"
 
 typedef struct emulated {
   bf_sim_feed feed;
   bf_emu *emu;
   bf_emu_stepper *stepper;
+  const bf_machine_kernel *machine; /* or NULL */
 } emulated;
 
 static int open_stepper(bf_sim_feed *feed, const bf_sim_gpu *gpu, const bf_emu_launch *launch,
@@ -14,7 +16,7 @@ static int open_stepper(bf_sim_feed *feed, const bf_sim_gpu *gpu, const bf_emu_l
   BF_TRY(bf_emu_stepper_create(own->emu, launch, &own->stepper, diagnostic));
   feed->cluster = bf_emu_stepper_cluster(own->stepper);
   BF_TRY(bf_sim_addresses_create(own->emu, addresses, diagnostic));
-  return bf_sim_program_create(gpu, launch->kernel, program, diagnostic);
+  return bf_sim_program_create(gpu, launch->kernel, own->machine, program, diagnostic);
 }
 
 static void close_stepper(bf_sim_feed *feed) { bf_emu_stepper_free(((emulated *)feed)->stepper); }
@@ -82,6 +84,9 @@ int bf_sim_run(const bf_sim_settings *settings, bf_emu *emu, const bf_emu_launch
                            .needs = *bf_emu_kernel_needs(launch->kernel),
                            .sites = bf_emu_kernel_sites(launch->kernel)},
                   .emu = emu};
+  own.machine = settings->machine ? bf_machine_code_find(settings->machine, own.feed.kernel) : NULL;
+  if (own.machine && own.machine->registers)
+    own.feed.needs.registers = own.machine->registers;
   return bf_sim_run_feed(settings, &own.feed, launch, result, diagnostic);
 }
 

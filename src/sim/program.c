@@ -3,14 +3,18 @@
  * moves, address conversions and loads of parameters usually vanish in the binary (parameter
  * `moves`), divisions become several instructions, and shared accesses may be merged (`merge`). */
 #include "sim/program.h"
+#include "sim/made.h"
 
 #include <stdlib.h>
 #include <string.h>
+
+enum { UNROLLED = 4 }; /* rounds of a loop in one, where machine code does not say */
 
 /* What ptxas makes of control, and how long predicates take. */
 static void set_control(const bf_sim_gpu *gpu, const bf_sim_control *control,
                         const bf_emu_instruction *found, bf_sim_op *op) {
   op->vanishes = control->vanishes;
+  op->rounds = UNROLLED;
   op->is_guard = control->is_guard;
   if (control->is_guard)
     op->unit = BF_SIM_UNIT_NONE;
@@ -129,7 +133,8 @@ static int find_unread(bf_sim_program *program) {
 }
 
 int bf_sim_program_create(const bf_sim_gpu *gpu, const bf_emu_kernel *kernel,
-                          bf_sim_program **program, bf_diagnostic *diagnostic) {
+                          const bf_machine_kernel *machine, bf_sim_program **program,
+                          bf_diagnostic *diagnostic) {
   bf_sim_program *made = *program = calloc(1, sizeof *made);
   named *own = malloc(sizeof *own);
   bf_sim_control *control = NULL;
@@ -154,6 +159,8 @@ int bf_sim_program_create(const bf_sim_gpu *gpu, const bf_emu_kernel *kernel,
   }
   if (!error)
     error = bf_sim_find_uniform(gpu, kernel, made);
+  if (!error && machine)
+    error = bf_sim_made_set(gpu, kernel, machine, control, made);
   if (!error && gpu->aliases)
     bf_sim_find_aliases(kernel, made);
   if (error) {

@@ -3,10 +3,13 @@
 #ifndef BF_SIM_PROGRAM_H
 #define BF_SIM_PROGRAM_H
 
+#include "sim/machine.h"
 #include "sim/sim.h"
 
 /* Groups of asynchronous copies of a warp that are told apart; a power of two. */
 enum { BF_SIM_GROUPS = 8 };
+/* Rounds of a loop of which the machine's order is known. */
+enum { BF_SIM_PLACES = 8 };
 
 typedef enum bf_sim_unit {
   BF_SIM_UNIT_NONE, /* free: takes no issue slot */
@@ -30,6 +33,7 @@ typedef struct bf_sim_control {
   bool is_guard;               /* a branch that guards what it skips */
   const bf_ptx_operand *guard; /* what such a branch asks, or NULL */
   uint8_t guarded;             /* instructions that such a branch guards */
+  bool is_target;              /* a branch leads there */
 } bf_sim_control;
 
 /* Filled from the arena, by number of the instruction; 0 or BF_NO_MEMORY. */
@@ -42,7 +46,14 @@ typedef struct bf_sim_op {
   uint8_t slots;        /* issue slots: more than 1 where it becomes several instructions */
   uint8_t unit_slots;   /* of them on its unit; 0: all */
   uint16_t more_cycles; /* to the result than others of its unit */
-  bool vanishes;        /* in three of four rounds of a loop */
+  bool vanishes;        /* in all rounds of a loop but the last of `rounds` */
+  uint8_t rounds;       /* of a loop that the compiler has made one of */
+  bool is_made;         /* machine code has decided (made.c), and of the next ones: */
+  bool is_fixed;        /* its warp waits for its result by `stall` alone */
+  bool is_overtaken;    /* instructions behind it pass it where it must wait */
+  uint8_t stall;        /* cycles until the next instruction of its warp; 0: not known */
+  uint8_t places;       /* its place in the machine's code, round by round; 0: it has none */
+  uint32_t place[BF_SIM_PLACES];
   bool is_memory;       /* of any kind; in gou13 a "memory warp" */
   bool is_shared;       /* names shared memory */
   bool is_ordered;      /* global atomics, volatile accesses: happen in the order of time */
@@ -86,8 +97,10 @@ typedef struct bf_sim_program {
   uint32_t instructions, registers;
 } bf_sim_program;
 
+/* machine: what ptxas has made of the kernel; NULL: not known, estimated from the PTX. */
 int bf_sim_program_create(const bf_sim_gpu *gpu, const bf_emu_kernel *kernel,
-                          bf_sim_program **program, bf_diagnostic *diagnostic);
+                          const bf_machine_kernel *machine, bf_sim_program **program,
+                          bf_diagnostic *diagnostic);
 /* The unit of an instruction and how it is bound to memory (units.c). */
 void bf_sim_unit_set(const bf_sim_gpu *gpu, const bf_emu_instruction *found, bf_sim_op *op);
 /* Marks what ptxas makes of what is the same in all lanes (uniform.c); 0 or BF_NO_MEMORY. */

@@ -128,6 +128,8 @@ static bool may_be_passed(const bf_sim_sm *sm, scored *score, const bf_sim_op *o
                           uint64_t loading) {
   bool is_bound = is_load(op) && (loading || op->is_behind_store || op->is_ordered ||
                                   !op->is_memory || score->divided_at <= sm->now);
+  if (op->is_made && !op->is_overtaken)
+    return false;
   if (sm->gpu->lookahead == 0 || is_bound || ends_block(op) || score->owed_count == OWED)
     return false;
   forget_late(score, sm->now);
@@ -135,14 +137,39 @@ static bool may_be_passed(const bf_sim_sm *sm, scored *score, const bf_sim_op *o
          score->late_count + score->owed_instructions < 2 * sm->gpu->lookahead;
 }
 
+/* The place of an instruction in the machine's code; 0: not known. */
+static uint32_t place_of(const scored *score, const bf_sim_op *op) {
+  if (!op->places)
+    return 0;
+  return op->place[score->round < op->places ? score->round : op->places - 1];
+}
+
+/* An instruction waits for what was passed and stands before it in the machine's code. */
+static void keep_places(const scored *score, const bf_sim_op *op, uint64_t *ready,
+                        uint64_t *loading) {
+  uint32_t place = score->passed ? place_of(score, op) : 0;
+  for (unsigned i = 0; place && i < score->late_count; i++) {
+    unsigned at = (score->late_first + i) % LATE;
+    bool is_before = score->passed->late_place[at] && score->passed->late_place[at] < place;
+    if (is_before && score->passed->late[at] > *ready)
+      *ready = score->passed->late[at];
+  }
+  for (unsigned i = 0; place && i < score->owed_count; i++)
+    if (score->passed->owed_place[i] < place)
+      *loading = score->passed->owed[i];
+}
+
 /* Notes an instruction that is passed: its operands are there at cycle `ready`, and a load must
  * come first (0: none). */
-static void be_passed(scored *score, uint64_t ready, uint64_t loading) {
+static void be_passed(scored *score, const bf_sim_op *op, uint64_t ready, uint64_t loading) {
   passed *own = score->passed;
+  uint32_t place = place_of(score, op);
   if (ready > score->late_until)
     score->late_until = ready;
   if (!loading) {
-    own->late[(score->late_first + score->late_count++) % LATE] = ready;
+    unsigned at = (score->late_first + score->late_count++) % LATE;
+    own->late[at] = ready;
+    own->late_place[at] = place;
     return;
   }
   score->has_copies = true;
@@ -152,7 +179,9 @@ static void be_passed(scored *score, uint64_t ready, uint64_t loading) {
   if (i == score->owed_count) {
     own->owed[score->owed_count++] = loading;
     own->owed_by[i] = 0;
+    own->owed_place[i] = UINT32_MAX;
   }
+  own->owed_place[i] = place && place < own->owed_place[i] ? place : own->owed_place[i];
   own->owed_by[i]++;
   score->owed_instructions++;
 }
@@ -165,6 +194,7 @@ static void pay(scored *score, uint64_t loading) {
       score->owed_instructions -= own->owed_by[i];
       score->owed_count--;
       own->owed[i] = own->owed[score->owed_count];
+      own->owed_place[i] = own->owed_place[score->owed_count];
       own->owed_by[i] = own->owed_by[score->owed_count];
       return;
     }
@@ -228,6 +258,8 @@ static void settle(bf_sim_sm *sm, bf_sim_warp *warp, uint64_t earliest) {
     ready = ready > score->stored_at ? ready : score->stored_at;
     loading = loading ? loading : score->store_loading;
   }
+  if (warp->next->places && !ends_block(warp->next))
+    keep_places(score, warp->next, &ready, &loading);
   if (ends_block(warp->next)) { /* what was passed must have happened */
     ready = ready > score->late_until ? ready : score->late_until;
     loading = score->owed_count ? LOADING_OWED : loading;
@@ -270,11 +302,9 @@ static uint64_t later(const bf_sim_sm *sm, uint64_t a, uint64_t b) {
   return sm->load[a - LOADING_FROM].issued > sm->load[b - LOADING_FROM].issued ? a : b;
 }
 
-enum { UNROLLED = 4 }; /* rounds of a loop in one */
-
 /* Whether the next instruction of a warp takes no issue slot. */
 static bool is_free(const scored *score, const bf_sim_op *op) {
-  bool is_absent = op->unit == BF_SIM_UNIT_NONE || (op->vanishes && score->round < UNROLLED - 1);
+  bool is_absent = op->unit == BF_SIM_UNIT_NONE || (op->vanishes && score->round + 1 < op->rounds);
   return is_absent && !op->is_ordered && !op->may_free_others;
 }
 
@@ -473,8 +503,9 @@ static bool can_issue(const bf_sim_sm *sm, board *own, unsigned scheduler, unsig
  * results will be there; ready: as if the operands were. */
 static uint64_t pass(const bf_sim_sm *sm, scored *score, const bf_sim_op *op, uint64_t ready) {
   uint64_t loading, operands = registers_ready(score, op, 0, &loading);
+  keep_places(score, op, &operands, &loading);
   if (loading || operands > sm->now) {
-    be_passed(score, operands, loading);
+    be_passed(score, op, operands, loading);
     if (op->is_store && loading)
       score->store_loading = loading;
     else if (op->is_store && operands > score->stored_at)
@@ -568,6 +599,10 @@ static bool issue(bf_sim_sm *sm, unsigned scheduler, bf_sim_warp *warp) {
     busy = sm->now + sm->gpu->fence_cycles;
   if (op->holds_warp)
     busy = ready;
+  if (op->is_fixed)
+    ready = sm->now + 1;
+  if (op->stall && busy < sm->now + op->stall)
+    busy = sm->now + op->stall;
   begin_late(sm, scheduler, warp, op);
   if (op->is_try) {
     warp->tests = bf_emu_warp_test_again(warp->emu);
@@ -578,7 +613,7 @@ static bool issue(bf_sim_sm *sm, unsigned scheduler, bf_sim_warp *warp) {
   set_results(score, op, ready);
   if (op->is_division)
     score->divided_at = ready;
-  sm->count.issued++;
+  sm->count.issued += op->is_made ? op->slots : 1;
   sm->count.activity[activity_of(op)] += op->slots;
   end_turn(sm, &own->scheduler[scheduler], warp->slot, op);
   if (sm->settings->watch && ready < LOADING_FROM) /* else when the data has come */

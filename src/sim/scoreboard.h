@@ -30,6 +30,8 @@ typedef enum state { READY, TIMED, LOADING, WAITING, STATES } state;
 typedef struct passed {
   uint64_t late[LATE];
   uint64_t owed[OWED];
+  /* Of both: places in the machine's code; 0, of loads UINT32_MAX: not known. */
+  uint32_t late_place[LATE], owed_place[OWED];
   unsigned owed_by[OWED]; /* instructions that wait for that load */
 } passed;
 

@@ -221,6 +221,8 @@ typedef struct bf_sim_settings {
   uint64_t most_cycles;             /* 0: no limit; beyond it the launch ends with a fault */
   const struct bf_sim_watch *watch; /* or NULL */
   struct bf_sim_excerpt *excerpt;   /* or NULL: all blocks */
+  /* What ptxas has made of the kernels (machine.h); NULL: estimated from their PTX. */
+  const struct bf_machine_code *machine;
 } bf_sim_settings;
 
 /* The first blocks of a launch, simulated until somebody says that it is enough. */

@@ -109,10 +109,13 @@ static const char *const ordering[] = {"volatile", "relaxed", "acquire", "releas
                                        "acq_rel",  "mmio",    NULL};
 
 /* Whether the compiler keeps others where they are before and behind such an access: it does not at
- * atomics without further words. */
+ * atomics without further words, and of volatile loads it keeps the order among accesses only:
+ * arithmetic on their data is put behind the next ones. */
 static bool keeps_order(const bf_ptx_instruction *instruction) {
-  return bf_ptx_op_get(instruction->opcode)->access != BF_PTX_ATOMIC ||
-         has_any(instruction, ordering);
+  bf_ptx_access access = bf_ptx_op_get(instruction->opcode)->access;
+  if (access == BF_PTX_LOAD && bf_ptx_has(instruction, "volatile"))
+    return false;
+  return access != BF_PTX_ATOMIC || has_any(instruction, ordering);
 }
 
 /* Accesses whose order between multiprocessors a program can see. */
