@@ -56,7 +56,8 @@ typedef struct race {
 } race;
 
 static uint64_t race_lower(const race *r) {
-  uint64_t lower = r->nulls ? bf_nulls_lower(r->nulls) : 0;
+  uint64_t lower = r->nulls ? bf_nulls_lower(r->nulls) : 0, pairs = atomic_load(&r->exact->pairs);
+  lower = lower > pairs ? lower : pairs;
   bf_columns *columns = r->columns;
   bf_folds *folds = r->folds;
   if (columns && bf_rounds_lower(bf_columns_rounds(columns)) > lower)
@@ -101,11 +102,27 @@ static void watch(race *r) {
   atomic_store(&r->exact->stop, true);
 }
 
-/* What is not proven soon may take for ever: meanwhile local search goes on for a better hash. */
+/* The bound of pairs, by half a second of work, and no more than a tenth of what is left. */
+static void bound_pairs(bf_exact *exact) {
+  double left = exact->deadline ? exact->deadline - bf_seconds() : 5;
+  if (left <= 0 || exact->problem->sampled)
+    return;
+  uint64_t bound = bf_problem_pairs(exact->problem, exact->fixed, left < 5 ? left / 10 : 0.5);
+  atomic_store(&exact->pairs, bound);
+  if (bound >= atomic_load(&exact->best)) {
+    atomic_store(&exact->proven, true);
+    atomic_store(&exact->stop, true);
+  }
+}
+
+/* What is not proven soon may take for ever: meanwhile pairs may show what is not possible, and
+ * local search goes on for a better hash. */
 static void search_on(race *r) {
   const struct timespec pause = {.tv_nsec = 2000000};
   while (bf_seconds() - r->exact->started < 1 && !atomic_load(&r->exact->stop))
     nanosleep(&pause, NULL);
+  if (!atomic_load(&r->exact->stop))
+    bound_pairs(r->exact);
   if (!atomic_load(&r->exact->stop))
     bf_exact_local_search(r->exact, true, NULL);
 }

@@ -26,9 +26,10 @@ typedef struct bf_exact {
   atomic_bool leave;       /* workers of the search over null spaces are to join the other */
   _Atomic double improved; /* bf_seconds() of the last better hash */
   const bf_solve_options *options;
-  double started, deadline; /* deadline 0: none */
-  double reported;          /* when progress was last told; calling thread only */
-  uint64_t lower;           /* what is proven so far; calling thread only */
+  atomic_uint_fast64_t pairs; /* the bound of pairs, once there was time for it */
+  double started, deadline;   /* deadline 0: none */
+  double reported;            /* when progress was last told; calling thread only */
+  uint64_t lower;             /* what is proven so far; calling thread only */
 } bf_exact;
 
 /* True once the search must end: asked to, or the time is up. Any thread. */

@@ -291,17 +291,35 @@ static double seconds_left(const bf_search_watch *watch) {
   return left > 0 ? left < 1 ? left : 1 : 0;
 }
 
-/* The bound of all shapes, and of accesses that are left out as long as there is time. */
+/* The pairs of all shapes. False where they say nothing of costs, or there is no room. */
+static bool collect_pairs(const bf_problem *problem, bf_spectrum *pairs) {
+  if (!problem->bound_valid || !bf_spectrum_make(pairs, problem->geometry.address_bits))
+    return false;
+  for (size_t s = 0; s < problem->count; s++) {
+    const bf_shape *shape = &problem->shape[s];
+    bf_spectrum_add(pairs, shape->word, shape->words, shape->ideal, shape->weight);
+  }
+  return true;
+}
+
+uint64_t bf_problem_pairs(const bf_problem *problem, unsigned fixed, double seconds) {
+  bf_spectrum pairs;
+  return collect_pairs(problem, &pairs)
+             ? bf_spectrum_bound(&pairs, problem->geometry.bank_bits, fixed, seconds)
+             : 0;
+}
+
+/* A search that ends sooner has no time for a better bound of pairs later on. */
+static const double short_seconds = 0.05;
+
+/* The bound of all shapes, and of accesses that are left out as long as there is time. Of shapes
+ * alone, what takes no time suffices: most searches end with proof before more could help. */
 static int bound_pairs(builder *b, const sample *own, const bf_search_watch *watch) {
   bf_problem *problem = b->problem;
   bf_spectrum pairs;
   int error = BF_OK;
-  if (!problem->bound_valid || !bf_spectrum_make(&pairs, problem->geometry.address_bits))
+  if (!collect_pairs(problem, &pairs))
     return BF_OK;
-  for (size_t s = 0; s < problem->count; s++) {
-    const bf_shape *shape = &problem->shape[s];
-    bf_spectrum_add(&pairs, shape->word, shape->words, shape->ideal, shape->weight);
-  }
   b->pairs = &pairs;
   double half = seconds_left(watch) / 2,
          until = watch && watch->until > 0 ? watch->until - half : 0;
@@ -314,9 +332,9 @@ static int bound_pairs(builder *b, const sample *own, const bf_search_watch *wat
     error = add_access(b, own->cases->item[which].machine, access);
   }
   b->pairs = NULL;
-  problem->least =
-      bf_spectrum_bound(&pairs, problem->geometry.bank_bits,
-                        problem->sampled ? problem->granule_bits : problem->block_bits, half);
+  problem->least = bf_spectrum_bound(&pairs, problem->geometry.bank_bits,
+                                     problem->sampled ? problem->granule_bits : problem->block_bits,
+                                     problem->sampled || half < short_seconds ? half : 0);
   return error;
 }
 

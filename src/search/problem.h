@@ -82,6 +82,9 @@ static inline uint64_t bf_common_factor(uint64_t a, uint64_t b) {
 
 /* Cost of the XOR hash with the given rows: the reference, one histogram per shape. */
 uint64_t bf_problem_cost(const bf_problem *problem, const uint64_t *row);
+/* What every hash that keeps the low `fixed` bits costs at least, by pairs of words (spectrum.h),
+ * as far as about so many seconds of a core tell. 0: nothing is known. */
+uint64_t bf_problem_pairs(const bf_problem *problem, unsigned fixed, double seconds);
 /* Conflicts of a whole workload under a hash, as bf_memory_count counts them. */
 int bf_problem_conflicts(const bf_machine *machine, const bf_workload *workload,
                          const bf_hash *hash, uint64_t *conflicts, bf_diagnostic *diagnostic);
