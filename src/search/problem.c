@@ -285,9 +285,11 @@ typedef struct sample {
   size_t step, end, all;
 } sample;
 
-/* The time that is left until the watch's, a second at most; a second without one. */
+/* The time that is left until the watch's, a second at most; little where nobody watches. */
 static double seconds_left(const bf_search_watch *watch) {
-  double left = watch && watch->until > 0 ? watch->until - bf_seconds() : 1;
+  if (!watch)
+    return 0.002;
+  double left = watch->until > 0 ? watch->until - bf_seconds() : 1;
   return left > 0 ? left < 1 ? left : 1 : 0;
 }
 
