@@ -72,7 +72,7 @@ $cc -O1 -o "$out/embed" tools/embed.c
 "$out/embed" kernels "$out/embedded_kernels.c" kernels/*/*.ptx
 
 operations=$(ls src/emu/run_*.c)
-sets=$(ls src/search/kernel_avx*.c src/memory/memo_avx*.c)
+sets=$(ls src/*/*_avx*.c)
 sums=$(ls src/vote/{reference,hough_count,edges}.c)
 rest=$(ls src/*/*.c | grep -vE "^src/(image|imaging)/" | grep -vxF -e "$operations" -e "$sets" -e src/vote/kernel.c -e "$sums")
 emu="-O3 -fwrapv -fno-strict-aliasing -ffp-contract=off -fno-math-errno -fno-trapping-math -Wno-psabi"

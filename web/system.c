@@ -7,6 +7,7 @@
 #include "kernels/sim_device.h"
 #include "process/folder.h"
 #include "process/process.h"
+#include "process/program.h"
 #include "process/ranks.h"
 #include "process/traced.h"
 #include "search/together.h"
@@ -92,6 +93,14 @@ int bf_process_run(const bf_process *process, bf_process_end *end, bf_diagnostic
   return refuse(process->path, diagnostic);
 }
 
+int bf_process_find_tool(const char *name, bf_variable variable, char path[PATH_MAX],
+                         bf_diagnostic *diagnostic) {
+  (void)variable, (void)path;
+  return refuse(name, diagnostic);
+}
+
+void bf_process_end_free(bf_process_end *end) { (void)end; }
+
 int bf_process_trace(const bf_traced_run *run, const char *trace, const char *output, int *status,
                      bf_diagnostic *diagnostic) {
   (void)run, (void)trace, (void)output, (void)status;
@@ -173,6 +182,11 @@ int bf_corpus_named(const char *name, const bf_corpus_benchmark **benchmark,
                     bf_diagnostic *diagnostic) {
   *benchmark = NULL;
   return refuse(name, diagnostic);
+}
+
+const char *bf_corpus_ptx(const char *folder) {
+  (void)folder;
+  return NULL;
 }
 
 int bf_corpus_simulate(const bf_corpus_benchmark *benchmark, unsigned scale, unsigned seed,

@@ -38,7 +38,9 @@ static int compile(const char *folder, const bf_text *ptx, char path[PATH_MAX],
   else
     bf_writer_close(writer);
   BF_TRY(error);
-  const char *argv[] = {ptxas, "-arch=sm_90", "--generate-line-info", source, "-o", path, NULL};
+  bool is_special = strstr(ptx->data, ".target sm_90a") != NULL;
+  const char *arch = is_special ? "-arch=sm_90a" : "-arch=sm_90";
+  const char *argv[] = {ptxas, arch, "--generate-line-info", source, "-o", path, NULL};
   bf_process run = {.path = ptxas, .arguments = (char **)argv, .keeps_output = true};
   bf_process_end end;
   BF_TRY(bf_process_run(&run, &end, diagnostic));

@@ -21,6 +21,13 @@ struct bf_together {
 
 /* ---- Locks ---- */
 
+/* Those of an open file, which not every system has. */
+#ifdef F_OFD_SETLK
+enum { HAS_LOCKS = 1, SET_LOCK = F_OFD_SETLK, WAIT_FOR_LOCK = F_OFD_SETLKW };
+#else
+enum { HAS_LOCKS = 0, SET_LOCK = F_SETLK, WAIT_FOR_LOCK = F_SETLKW };
+#endif
+
 enum { LINES = 0 }; /* the byte that whoever writes lines has locked */
 
 static off_t byte_of(uint32_t task) { return ((off_t)1 << 40) + task; }
@@ -30,7 +37,7 @@ static bool lock_byte(int file, off_t byte, short type, bool waits) {
   struct flock lock = {.l_type = type, .l_whence = SEEK_SET, .l_start = byte, .l_len = 1};
   int status;
   do
-    status = fcntl(file, waits ? F_OFD_SETLKW : F_OFD_SETLK, &lock);
+    status = fcntl(file, waits ? WAIT_FOR_LOCK : SET_LOCK, &lock);
   while (status != 0 && errno == EINTR);
   return status == 0;
 }
@@ -165,6 +172,9 @@ static int check_head(bf_together *t, bf_diagnostic *diagnostic) {
 int bf_together_open(const char *path, bf_exact *exact, uint32_t tasks, bf_together **out,
                      bf_diagnostic *diagnostic) {
   *out = NULL;
+  if (!HAS_LOCKS)
+    return bf_fail(diagnostic, BF_UNSUPPORTED,
+                   "a shared search needs locks of open files, which this system does not have");
   bf_together *t = calloc(1, sizeof *t);
   if (!t || !(t->done = calloc(tasks + 1, sizeof *t->done))) {
     free(t);

@@ -95,12 +95,26 @@ static void find_blocks(code *own) {
   }
 }
 
-static int by_line(const void *a, const void *b, void *context) {
-  const bf_machine_op *op = ((const code *)context)->kernel->op;
-  uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
-  if (op[x].line != op[y].line)
-    return op[x].line < op[y].line ? -1 : 1;
+static int compare_keys(const void *a, const void *b) {
+  uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
   return x < y ? -1 : x > y;
+}
+
+/* Lists what is neither padding nor the last jump to itself, by line and then by place. */
+static int sort_by_line(code *own) {
+  uint64_t *key = malloc((own->kernel->count + 1) * sizeof *key);
+  if (!key)
+    return BF_NO_MEMORY;
+  for (uint32_t i = 0; i < own->kernel->count; i++) {
+    const bf_machine_op *op = &own->kernel->op[i];
+    if (op->opcode != OP_NOP && op->target != i)
+      key[own->lines++] = (uint64_t)op->line << 32 | i;
+  }
+  qsort(key, own->lines, sizeof *key, compare_keys);
+  for (uint32_t i = 0; i < own->lines; i++)
+    own->by_line[i] = (uint32_t)key[i];
+  free(key);
+  return BF_OK;
 }
 
 static int open_code(code *own, bf_arena *arena) {
@@ -113,13 +127,7 @@ static int open_code(code *own, bf_arena *arena) {
   if (!own->block || !own->depth || !own->is_loop || !own->by_line || !own->has)
     return BF_NO_MEMORY;
   find_blocks(own);
-  for (uint32_t i = 0; i < count; i++) {
-    const bf_machine_op *op = &own->kernel->op[i];
-    if (op->opcode != OP_NOP && op->target != i)
-      own->by_line[own->lines++] = i;
-  }
-  qsort_r(own->by_line, own->lines, sizeof *own->by_line, by_line, own);
-  return BF_OK;
+  return sort_by_line(own);
 }
 
 static const bf_machine_op *op_at(const code *own, uint32_t place) {
