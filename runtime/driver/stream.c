@@ -231,7 +231,7 @@ typedef struct operation {
 API(cuStreamBatchMemOp_v2, void *stream, unsigned count, const operation *list, unsigned flags) {
   enum { WAIT_32 = 1, WRITE_32, FLUSHES, WAIT_64, WRITE_64, FENCE };
   DR_CHECK();
-  int error = (count && !list) || flags ? CUDA_ERROR_INVALID_VALUE : CUDA_SUCCESS;
+  int error = !list || flags ? CUDA_ERROR_INVALID_VALUE : CUDA_SUCCESS;
   for (unsigned i = 0; i < count && !error; i++) {
     const operation *one = &list[i];
     size_t bytes = one->kind == WAIT_32 || one->kind == WRITE_32 ? 4 : 8;

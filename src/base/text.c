@@ -73,8 +73,8 @@ static bool parse_decimal(const char **cursor, uint64_t *value) {
   uint64_t result = 0;
   bool overflows = false;
   for (unsigned digit; (digit = digit_value(*at)) < 10; at++)
-    overflows |= __builtin_mul_overflow(result, 10, &result) |
-                 __builtin_add_overflow(result, digit, &result);
+    overflows = __builtin_mul_overflow(result, 10, &result) ||
+                __builtin_add_overflow(result, digit, &result) || overflows;
   if (at == *cursor || overflows)
     return false;
   *value = result;

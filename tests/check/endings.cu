@@ -44,6 +44,7 @@ int main(int count, char **argument) {
     });
     columns<<<1, dim3(32, 4)>>>(out, stop);
     watch.join();
+    cudaDeviceSynchronize();
   }
   if (strcmp(how, "wait") == 0)
     pause();
