@@ -7,7 +7,7 @@
 
 #include "base/base.h"
 
-enum { BF_MACHINE_NO_TARGET = UINT32_MAX };
+#define BF_MACHINE_NO_TARGET UINT32_MAX
 
 /* An instruction of the machine. */
 typedef struct bf_machine_op {
