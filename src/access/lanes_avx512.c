@@ -28,8 +28,8 @@ TARGET static inline numbers read_numbers(const unsigned char *at, unsigned coun
   __m512i end = _mm512_cvtepu8_epi32(_mm512_castsi512_si128(places));
   __m512i start = _mm512_sub_epi32(_mm512_alignr_epi32(end, minus, 15), minus);
   __m512i longer = _mm512_sub_epi32(end, start);
-  /* Fewer ends than numbers leave a place of 0, which makes a number longer than any. */
-  if (_mm512_mask_cmpgt_epu32_mask(wanted, longer, _mm512_set1_epi32(2)))
+  uint64_t last = _pdep_u64(UINT64_C(1) << (count - 1), ends);
+  if (!last || _mm512_mask_cmpgt_epu32_mask(wanted, longer, _mm512_set1_epi32(2)))
     return (numbers){_mm512_setzero_si512(), NULL};
   __m512i index =
       _mm512_add_epi32(_mm512_shuffle_epi8(start, lowest), _mm512_set1_epi32(0x03020100));
@@ -41,7 +41,6 @@ TARGET static inline numbers read_numbers(const unsigned char *at, unsigned coun
                       _mm512_and_si512(_mm512_srli_epi32(raw, 2), _mm512_set1_epi32(0x1FC000))));
   __m512i sign =
       _mm512_sub_epi32(_mm512_setzero_si512(), _mm512_and_si512(folded, _mm512_set1_epi32(1)));
-  uint64_t last = _pdep_u64(UINT64_C(1) << (count - 1), ends);
   return (numbers){_mm512_maskz_xor_epi32(wanted, _mm512_srli_epi32(folded, 1), sign),
                    at + __builtin_ctzll(last) + 1};
 }

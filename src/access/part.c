@@ -76,7 +76,7 @@ static int cut_accesses(bf_trace *trace, bf_trace_part *part, const bf_trace_kno
   const size_t lanes = trace->limits.lanes;
   const size_t bytes = offsetof(bf_access, address) + lanes * sizeof(uint32_t);
   int result = 1;
-  if (!part->access && !(part->access = malloc(PART_ACCESSES * sizeof *part->access)))
+  if (!part->access && !(part->access = calloc(PART_ACCESSES, sizeof *part->access)))
     return bf_no_memory(diagnostic);
   part->accesses = part->next = 0;
   while (part->accesses < PART_ACCESSES && result == 1) {
