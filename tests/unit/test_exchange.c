@@ -140,7 +140,7 @@ static void refused_everything(const bed *own, reader *read, const bf_text *good
                                         "{\"kernels\": []}\n",
                                         "bankfold\n",
                                         "bankfold trace 1\nend\n",
-                                        "bankfold record 7\nend\n",
+                                        "bankfold record 8\nend\n",
                                         "bankfold accesses 2\nend\n",
                                         "bankfold times 0\nend\n"};
   for (size_t i = 0; i < sizeof foreign / sizeof *foreign; i++)
@@ -424,9 +424,9 @@ static void live_counts_come_back(void **state) {
 
 static void bad_records_are_refused(void **state) {
   static const damage damages[] = {
-      {"bankfold record 6", "bankfold record 1", 1, "expected 'bankfold record 6'"},
-      {"bankfold record 6", "bankfold record 66", 1, "another version"},
-      {"bankfold record 6", "bankfold accesses 1", 1, "another file"},
+      {"bankfold record 7", "bankfold record 1", 1, "expected 'bankfold record 7'"},
+      {"bankfold record 7", "bankfold record 77", 1, "another version"},
+      {"bankfold record 7", "bankfold accesses 1", 1, "another file"},
       {"kernel\t", "kernels\t", 2, "expected a row 'kernel'"},
       {"kernel\tname=one", "kernel", 2, "expected 'name='"},
       {"\tlaunches=3", "", 2, "expected 'launches='"},
@@ -461,7 +461,7 @@ static void bad_records_are_refused(void **state) {
   bf_text good = content_of(path_of(own, 0));
   refused_damages(own, read_record, &good, damages, sizeof damages / sizeof *damages);
   refused_everything(own, read_record, &good);
-  static const char orphan[] = "bankfold record 6\nline\tline=1\nend\n";
+  static const char orphan[] = "bankfold record 7\nline\tline=1\nend\n";
   refused(own, read_record, orphan, strlen(orphan), 2, "expected a row 'kernel'");
   bf_text_free(&good);
   bf_costs_free(&costs);
