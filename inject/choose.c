@@ -10,7 +10,8 @@
  * Where it is to learn, launches that can get either take turns, in an order that is drawn, until
  * one version is faster beyond noise, or noise has been measured for long enough; then the answer
  * holds for many launches before it is looked at again. Where an earlier run has learnt that the
- * first version serves, nothing is predicted until then, and the second is not loaded. */
+ * first version serves, nothing is predicted until then, and the second is not loaded; nor is it
+ * where an earlier run could not tell, and nothing is expected of it. */
 #include "inject.h"
 
 #include "lock.h"
@@ -54,8 +55,8 @@ typedef struct inject_decision {
   inject_lesson *lesson;                /* under the lock; NULL: nothing is learnt */
   struct inject_decision *next_learner; /* in the list of all */
   atomic_bool is_learnt;                /* the answer holds */
-  bool is_recalled;                     /* an earlier run has learnt that the first version serves;
-                                           the second was not asked for */
+  bool is_recalled;                     /* an earlier run has learnt that the first version serves,
+                                           or could not tell; the second was not asked for */
   uint64_t seed;                        /* of the order of turns */
   atomic_uint turn;                     /* launches that were given out in turns */
   atomic_uint held;                     /* launches since the answer */
@@ -297,7 +298,12 @@ static bool is_wanted(const inject_pair *pair, const inject_launch *launch, cons
     return true;
   *seen = (outlook){.is_known = true, .may_gain = true};
   seen->is_expected = expects_gain(pair, launch, own, own, to, &seen->may_gain);
-  return seen->is_expected || (seen->may_gain && to->lesson);
+  if (seen->is_expected || !seen->may_gain || !to->lesson)
+    return seen->is_expected;
+  if (!inject_learn_is_over(&to->lesson->learning))
+    return true;
+  to->is_recalled = true;
+  return object(to, "times do not tell both versions apart, as was learnt before");
 }
 
 /* Sets for the second version what the program has set so far. */
