@@ -3,10 +3,11 @@
  * library and without. Prints JSON lines.
  *
  *   bench_inject BUILD_FOLDER FILE.ptx...
- *   bench_inject --launch FILE.ptx KERNEL COUNT
+ *   bench_inject --launch|--get|--function FILE.ptx KERNEL COUNT
  *
  * Each file becomes a fat binary packed with zstd, as nvcc makes them. The second form launches a
- * kernel so many times and prints nothing: bench/inject_calls.py counts its instructions. */
+ * kernel so many times, or asks a library for it, or a kernel for its function, as CUDA runtimes
+ * may do before each launch, and prints nothing: bench/inject_calls.py counts its instructions. */
 #include "base/base.h"
 #include "exchange/settings.h"
 #include "inject/abi.h"
@@ -171,6 +172,26 @@ static int launch_often(const char *path, const char *kernel, unsigned long coun
   return 0;
 }
 
+/* Asks a library for a kernel, or for the function of that kernel, so many times. */
+static int ask_often(bool for_function, const char *path, const char *name, unsigned long count) {
+  int (*load)(void **, const void *, int *, void **, unsigned, int *, void **, unsigned);
+  int (*get)(void **, void *, const char *);
+  int (*get_function)(void **, void *);
+  size_t size;
+  void *library, *kernel, *function;
+  *(void **)&load = find("cuLibraryLoadData");
+  *(void **)&get = find("cuLibraryGetKernel");
+  *(void **)&get_function = find("cuKernelGetFunction");
+  if (load(&library, read_file(path, &size), NULL, NULL, 0, NULL, NULL, 0) != CUDA_SUCCESS ||
+      get(&kernel, library, name) != CUDA_SUCCESS)
+    die("no kernel");
+  for (unsigned long i = 0; i < count; i++)
+    if ((for_function ? get_function(&function, kernel) : get(&kernel, library, name)) !=
+        CUDA_SUCCESS)
+      die("a kernel is refused");
+  return 0;
+}
+
 /* ---- The processes ---- */
 
 /* Runs this program again as `part` with the library, or without. */
@@ -210,6 +231,8 @@ int main(int argc, char **argv) {
     return measure(argv[2], argv + 3, argc - 3);
   if (argc == 5 && strcmp(argv[1], "--launch") == 0)
     return launch_often(argv[2], argv[3], strtoul(argv[4], NULL, 10));
+  if (argc == 5 && (strcmp(argv[1], "--get") == 0 || strcmp(argv[1], "--function") == 0))
+    return ask_often(argv[1][2] == 'f', argv[2], argv[3], strtoul(argv[4], NULL, 10));
   if (argc < 3)
     die("usage: bench_inject BUILD_FOLDER FILE.ptx...");
   char library[4096], drivers[4096], cache[] = "/tmp/bench_inject.XXXXXX", remove[64];

@@ -73,6 +73,10 @@ static bool is_apart(const inject_image *image) {
   return image->text;
 }
 
+static int compare_names(const void *a, const void *b) {
+  return strcmp(((const inject_kernel *)a)->name, ((const inject_kernel *)b)->name);
+}
+
 inject_image *inject_image_create(const unsigned char key[INJECT_KEY_BYTES], const char *text,
                                   size_t text_bytes, const char *lines, size_t lines_bytes) {
   inject_image *image = calloc(1, sizeof *image);
@@ -88,6 +92,8 @@ inject_image *inject_image_create(const unsigned char key[INJECT_KEY_BYTES], con
     image->text[text_bytes] = 0;
   }
   image->is_apart = is_apart(image);
+  if (image->kernels)
+    qsort(image->kernel, image->kernels, sizeof *image->kernel, compare_names);
   image->subject = inject_subjects_create(image->kernel, image->kernels);
   image->apart = inject_aparts_create(image);
   if (!image->subject || !image->apart || (text && !image->text)) {

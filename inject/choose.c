@@ -10,7 +10,8 @@
  * Where it is to learn, launches that can get either take turns, in an order that is drawn, until
  * one version is faster beyond noise, or noise has been measured for long enough; then the answer
  * holds for many launches before it is looked at again. Where an earlier run has learnt that the
- * first version serves, nothing is predicted until then, and the second is not loaded. */
+ * first version serves, nothing is predicted until then, and the second is not loaded; nor is it
+ * where an earlier run could not tell, and nothing is expected of it. */
 #include "inject.h"
 
 #include "lock.h"
@@ -54,8 +55,8 @@ typedef struct inject_decision {
   inject_lesson *lesson;                /* under the lock; NULL: nothing is learnt */
   struct inject_decision *next_learner; /* in the list of all */
   atomic_bool is_learnt;                /* the answer holds */
-  bool is_recalled;                     /* an earlier run has learnt that the first version serves;
-                                           the second was not asked for */
+  bool is_recalled;                     /* an earlier run has learnt that the first version serves,
+                                           or could not tell; the second was not asked for */
   uint64_t seed;                        /* of the order of turns */
   atomic_uint turn;                     /* launches that were given out in turns */
   atomic_uint held;                     /* launches since the answer */
@@ -66,6 +67,8 @@ typedef struct inject_subject {
   inject_values values; /* parameters that decide what the kernel does to shared memory */
   atomic_uint valued;   /* decisions for values of these */
   _Atomic(inject_decision *) last; /* that was used */
+  _Atomic(inject_decision *) own;  /* the last that gave launches the first version, where these are
+                                      told apart by their size alone; NULL: none */
   _Atomic(inject_decision *) bucket[BUCKETS];
   atomic_uint decisions;
   atomic_uint state; /* counts settings that the program has changed: */
@@ -295,7 +298,12 @@ static bool is_wanted(const inject_pair *pair, const inject_launch *launch, cons
     return true;
   *seen = (outlook){.is_known = true, .may_gain = true};
   seen->is_expected = expects_gain(pair, launch, own, own, to, &seen->may_gain);
-  return seen->is_expected || (seen->may_gain && to->lesson);
+  if (seen->is_expected || !seen->may_gain || !to->lesson)
+    return seen->is_expected;
+  if (!inject_learn_is_over(&to->lesson->learning))
+    return true;
+  to->is_recalled = true;
+  return object(to, "times do not tell both versions apart, as was learnt before");
 }
 
 /* Sets for the second version what the program has set so far. */
@@ -402,17 +410,31 @@ static bool tells_values(void) {
   return settings && settings->is_auto && !settings->recalls;
 }
 
+/* Rows of dynamic shared memory, the last of which may be a part. */
+static unsigned count_rows(unsigned bytes) {
+  return bytes / INJECT_ROW_BYTES + (bytes % INJECT_ROW_BYTES != 0);
+}
+
+/* Bits of a number of blocks. */
+static unsigned classify(uint64_t blocks) {
+  return blocks ? 64 - (unsigned)__builtin_clzll(blocks) : 0;
+}
+
 static size size_of(const inject_pair *pair, const inject_launch *launch) {
-  uint64_t blocks = inject_launch_blocks(launch);
   size made = {.block = {launch->block[0], launch->block[1], launch->block[2]},
-               .rows = launch->bytes / INJECT_ROW_BYTES + (launch->bytes % INJECT_ROW_BYTES != 0),
-               .grid_class = blocks ? 64 - (unsigned)__builtin_clzll(blocks) : 0,
+               .rows = count_rows(launch->bytes),
+               .grid_class = classify(inject_launch_blocks(launch)),
                .state = atomic_load_explicit(&pair->subject->state, memory_order_acquire)};
   if (driver.differ && driver.device(&made.device) != CUDA_SUCCESS)
     made.device = -1;
   if (pair->subject->values.count && tells_values())
     made.values = inject_values_key(&pair->subject->values, launch);
   return made;
+}
+
+/* Whether launches of a kernel are told apart by block, memory and grid alone. */
+static bool has_plain_sizes(const inject_subject *subject) {
+  return !driver.differ && !(subject->values.count && tells_values());
 }
 
 static bool is_same(const size *a, const size *b) {
@@ -643,6 +665,34 @@ static inject_decision *find_or_make(inject_pair *pair, const inject_launch *lau
   return made ? made : found;
 }
 
+/* Whether a decision gives all launches of its size the first version, and nothing is learnt from
+ * them. */
+static bool is_settled_own(const inject_decision *decision) {
+  return !atomic_load_explicit(&decision->is_beside, memory_order_acquire) &&
+         (!decision->lesson || atomic_load_explicit(&decision->is_learnt, memory_order_acquire));
+}
+
+/* Remembers a decision for inject_is_own, where it is one for that. */
+static void note_own(inject_pair *pair, inject_decision *decision) {
+  inject_subject *subject = pair->subject;
+  if (!is_settled_own(decision) || !has_plain_sizes(subject))
+    return;
+  atomic_store_explicit(&subject->own, decision, memory_order_release);
+  __atomic_store_n(&pair->has_own, true, __ATOMIC_RELAXED);
+}
+
+bool inject_is_own(const inject_pair *pair, const unsigned grid[3], const unsigned block[3],
+                   unsigned bytes) {
+  inject_subject *subject = pair->subject;
+  inject_decision *at = atomic_load_explicit(&subject->own, memory_order_acquire);
+  if (!at || at->of.block[0] != block[0] || at->of.block[1] != block[1] ||
+      at->of.block[2] != block[2] || at->of.rows != count_rows(bytes) ||
+      at->of.grid_class != classify((uint64_t)grid[0] * grid[1] * grid[2]) ||
+      at->of.state != atomic_load_explicit(&subject->state, memory_order_acquire))
+    return false;
+  return is_settled_own(at) && !((at->lesson || at->is_recalled) && is_old(at));
+}
+
 void inject_choose(inject_pair *pair, inject_launch *launch) {
   pthread_once(&once, find_driver);
   void *beside = __atomic_load_n(&pair->beside, __ATOMIC_ACQUIRE);
@@ -650,6 +700,8 @@ void inject_choose(inject_pair *pair, inject_launch *launch) {
     return;
   inject_decision *found = find_or_make(pair, launch);
   launch->decision = found;
+  if (found)
+    note_own(pair, found);
   bool is_beside = found && atomic_load_explicit(&found->is_beside, memory_order_relaxed);
   if (!is_beside && !(found && found->lesson))
     return;

@@ -143,7 +143,7 @@ typedef struct inject_image {
   bool is_apart;      /* second versions are loaded apart from it */
   const char *reason; /* why all of it is; NULL: kernels say why */
   unsigned kernels;
-  inject_kernel *kernel;          /* all in one allocation */
+  inject_kernel *kernel;          /* by name; all in one allocation */
   struct inject_subject *subject; /* per kernel: what is known of its launches (choose.c) */
   struct inject_apart *apart;     /* per kernel: its second version, where loaded apart (apart.c) */
 } inject_image;
@@ -202,6 +202,7 @@ typedef struct inject_pair {
   void *own, *beside; /* handles of the driver; beside NULL: it is not loaded yet */
   bool is_of_library; /* they are kernels of a library, not functions of a module */
   unsigned ended;     /* contexts that had ended when beside was looked up, or is to be */
+  bool has_own;       /* launches of some size get the first version: inject_is_own knows which */
 } inject_pair;
 
 /* Remembers what a module, library, function or kernel of the driver comes from; NULL forgets it,
@@ -320,6 +321,10 @@ bool inject_foresee(const inject_image *image, const inject_kernel *kernel,
 
 /* Bytes of dynamic shared memory that the second version needs where the program asks for some. */
 unsigned inject_round(const inject_kernel *kernel, unsigned bytes);
+/* Whether a launch of the first version of a pair gets it, as others of its size before, and
+ * nothing more is to be done about it: what most launches of kernels that are left alone ask. */
+bool inject_is_own(const inject_pair *pair, const unsigned grid[3], const unsigned block[3],
+                   unsigned bytes);
 /* Decides about a launch of a pair; fills in all that is done, but for events. */
 void inject_choose(inject_pair *pair, inject_launch *launch);
 /* The driver refused the second version and took the first. */

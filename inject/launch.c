@@ -36,6 +36,14 @@ void inject_launch_end(inject_launch *launch, int result) {
     inject_times_end(launch, result);
 }
 
+/* Whether launches of a function may be handed on as they are: always, or for some sizes. */
+static inline bool is_other(const inject_pair *pair, const void *function) {
+  return !inject_takes_times && (!pair || pair->own != function);
+}
+static inline bool may_be_own(const inject_pair *pair) {
+  return !inject_takes_times && pair && __atomic_load_n(&pair->has_own, __ATOMIC_RELAXED);
+}
+
 /* Returns what the driver says to `call`, which launches launch.chosen. */
 #define RETURN_LAUNCH(call)                                                                        \
   inject_launch_begin(&launch);                                                                    \
@@ -56,12 +64,17 @@ void inject_launch_end(inject_launch *launch, int result) {
   .function = function, .pair = pair, .grid = {grid_x, grid_y, grid_z},                            \
   .block = {block_x, block_y, block_z}, .bytes = bytes, .stream = stream ? stream : (stream_0)
 
+/* Whether a launch of these sizes is handed on as it is. */
+#define IS_OWN(pair)                                                                               \
+  (may_be_own(pair) && inject_is_own(pair, (unsigned[]){grid_x, grid_y, grid_z},                   \
+                                     (unsigned[]){block_x, block_y, block_z}, bytes))
+
 /* Each with what stream 0 means to it. */
 #define LAUNCH_KERNEL(name, stream_0)                                                              \
   API(name, void *function, SIZES, unsigned bytes, void *stream, void **parameters,                \
       void **extra) {                                                                              \
     inject_pair *pair = inject_handle_pair(function);                                              \
-    if (!pair && !inject_takes_times)                                                              \
+    if (is_other(pair, function) || IS_OWN(pair))                                                  \
       return REAL(name, function, GIVEN_SIZES, bytes, stream, parameters, extra);                  \
     inject_launch launch = {LAUNCH(stream_0), .parameters = parameters, .extra = extra};           \
     RETURN_LAUNCH(                                                                                 \
@@ -73,7 +86,7 @@ LAUNCH_KERNEL(cuLaunchKernel_ptsz, CU_STREAM_PER_THREAD)
 #define LAUNCH_COOPERATIVE(name, stream_0)                                                         \
   API(name, void *function, SIZES, unsigned bytes, void *stream, void **parameters) {              \
     inject_pair *pair = inject_handle_pair(function);                                              \
-    if (!pair && !inject_takes_times)                                                              \
+    if (is_other(pair, function) || IS_OWN(pair))                                                  \
       return REAL(name, function, GIVEN_SIZES, bytes, stream, parameters);                         \
     inject_launch launch = {LAUNCH(stream_0), .parameters = parameters, .is_cooperative = true};   \
     RETURN_LAUNCH(                                                                                 \
@@ -94,7 +107,9 @@ static bool is_cooperative(const cu_launch_config *config) {
 #define LAUNCH_CONFIGURED(name, stream_0)                                                          \
   API(name, const cu_launch_config *config, void *function, void **parameters, void **extra) {     \
     inject_pair *pair = inject_handle_pair(function);                                              \
-    if (!config || (!pair && !inject_takes_times))                                                 \
+    if (!config || is_other(pair, function) ||                                                     \
+        (may_be_own(pair) &&                                                                       \
+         inject_is_own(pair, config->grid, config->block, config->shared_bytes)))                  \
       return REAL(name, config, function, parameters, extra);                                      \
     inject_launch launch = {.function = function,                                                  \
                             .pair = pair,                                                          \

@@ -332,11 +332,14 @@ int inject_image_parse(const inject_image *image, const char *kernel, const char
                                : error;
 }
 
+static int compare_name(const void *name, const void *kernel) {
+  return strcmp(name, ((const inject_kernel *)kernel)->name);
+}
+
 const inject_kernel *inject_image_kernel(const inject_image *image, const char *name) {
-  for (unsigned i = 0; i < image->kernels; i++)
-    if (strcmp(image->kernel[i].name, name) == 0)
-      return &image->kernel[i];
-  return NULL;
+  return image->kernels
+             ? bsearch(name, image->kernel, image->kernels, sizeof *image->kernel, compare_name)
+             : NULL;
 }
 
 bool inject_image_is_beside(const inject_image *image, const char *name) {

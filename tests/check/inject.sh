@@ -632,6 +632,22 @@ relearn 20000 15000 100
 called '^cuLaunchKernel: rotate__bankfold_1, ' 100
 called '^cuEvent' 0
 forget
+# Nor where its times could not be told apart from the others and nothing is predicted of it.
+undecided() {
+  app BANKFOLD_LEARN=1 BANKFOLD_HASH=auto KERNEL=stepped LAUNCHES=30 dlsym learn tests/data/inject/stepped.ptx
+}
+undecided
+called 'cuLibraryLoadData: PTX' 1
+times=$(seq -s, 1000 10 1630) # 64 of each, whose medians are 2% apart
+others=$(seq -s, 1030 10 1660)
+learnt=$(find "$work/cache/bankfold" -name 'learnt-*')
+sed -i "s/faster=[^\t ]*/faster=unknown/; s/own_ns=[^\t ]*/own_ns=$times/; s/hashed_ns=[^\t ]*/hashed_ns=$others/" "$learnt"
+undecided
+called 'cuLibraryLoadData' 0
+called '^cuEvent' 0
+called '^cuLaunchKernel: stepped, ' 30
+logged 'as it is: times do not tell both versions apart, as was learnt before'
+forget
 # What takes long to compile comes later, and neither the process nor a context ends meanwhile.
 app STUB_COMPILE_MS=1500 BANKFOLD_HASH=cute:3,4,3 KERNEL=rotate dlsym data $tile
 logged 'rotate: its second version is compiled while the program goes on'

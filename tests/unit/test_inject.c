@@ -212,9 +212,9 @@ static void cached_images_come_back(void **state) {
 
   image = inject_cache_read(&settings, key);
   assert_non_null(image);
-  assert_int_equal(image->kernel[0].most_x, 32);
-  assert_int_equal(image->kernel[0].most_y, 8);
-  assert_int_equal(image->kernel[0].most_z, 0);
+  assert_int_equal(inject_image_kernel(image, "one")->most_x, 32);
+  assert_int_equal(inject_image_kernel(image, "one")->most_y, 8);
+  assert_int_equal(inject_image_kernel(image, "one")->most_z, 0);
   assert_string_equal(image->text, "text");
   assert_int_equal(image->kernels, 3);
   assert_string_equal(inject_image_kernel(image, "one")->hash, "fixed");
@@ -234,6 +234,7 @@ static void cached_images_come_back(void **state) {
   assert_non_null(image);
   assert_null(image->text);
   assert_int_equal(image->kernels, 0);
+  assert_null(inject_image_kernel(image, "one"));
   inject_image_free(image);
   remove_folder(settings.cache);
 }
