@@ -7,6 +7,7 @@
 #include "emu/decode.h"
 #include "emu/late.h"
 #include "emu/proxy.h"
+#include "emu/race.h"
 #include "emu/shadow.h"
 
 #include <stdio.h>
@@ -357,7 +358,10 @@ static const bf_emu_op *step_remote_store(bf_emu_warp *warp, const bf_emu_op *op
     job.into_offset = (uint32_t)offset;
     job.barrier = (uint32_t)barrier;
     set_ticket(warp, &job);
-    if (!bf_emu_job_signal(warp, op, owner, &job))
+    bool is_atomic = what->reduce.operation != BF_EMU_REDUCE_NONE;
+    if (!bf_race_sent(warp, op, lane, target, offset, job.bytes, is_atomic) ||
+        !bf_emu_job_signal(warp, op, owner, &job) ||
+        !bf_proxy_copy_begins(warp, op, lane, target, offset, job.bytes, true, 0))
       return NULL;
     tell_way(warp, &job, BF_EMU_WAY_SHARE, UINT32_C(1) << owner->rank, 0);
   }

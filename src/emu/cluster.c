@@ -300,9 +300,16 @@ static void fail_phase(bf_emu_warp *warp, const bf_emu_path *path) {
               (long long)phase.transactions, hint, others);
 }
 
+/* Ways to wait, in the order in which they are looked for. */
+enum { TESTING, MEETING, ARRIVED, WAYS };
+
 /* Finds a thread that waits in the way asked for and says so; false: there is none. */
-static bool fail_one(bf_emu_block *block, bool tests) {
-  for (unsigned w = 0; w < block->warps; w++)
+static bool fail_one(bf_emu_block *block, unsigned way) {
+  bool tests = way == TESTING;
+  for (unsigned w = 0; way == MEETING && w < block->warps; w++)
+    if (bf_emu_fail_meeting(&block->warp[w]))
+      return true;
+  for (unsigned w = 0; way != MEETING && w < block->warps; w++)
     for (unsigned i = 0; i < block->warp[w].paths; i++) {
       bf_emu_warp *warp = &block->warp[w];
       const bf_emu_path *path = &warp->path[i];
@@ -323,11 +330,11 @@ static bool fail_one(bf_emu_block *block, bool tests) {
 
 void bf_emu_fail_dead(bf_emu_block *block) {
   const bf_emu_cluster *cluster = block->cluster;
-  for (unsigned tests = 2; tests-- > 0;) {
-    if (fail_one(block, tests))
+  for (unsigned way = 0; way < WAYS; way++) {
+    if (fail_one(block, way))
       return;
     for (unsigned i = 0; cluster && i < cluster->count; i++)
-      if (!cluster->block[i]->has_ended && fail_one(cluster->block[i], tests))
+      if (!cluster->block[i]->has_ended && fail_one(cluster->block[i], way))
         return;
   }
 }

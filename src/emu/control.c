@@ -266,7 +266,7 @@ static const bf_emu_op *step_warp_barrier(bf_emu_warp *warp, const bf_emu_op *op
   if (mask == 0)
     return op + 1;
   uint32_t members = BF_LANES(uint32_t, op->a)[__builtin_ctz(mask)];
-  return bf_emu_meet(warp, op, mask, members) ? op + 1 : NULL;
+  return bf_emu_meet_by_mask(warp, op, mask, members) ? op + 1 : NULL;
 }
 
 /* ---- Special registers and addresses ---- */

@@ -265,8 +265,9 @@ typedef struct bf_emu_path {
   bf_emu_frame *frame;
   bf_emu_join *join;
   enum { BF_EMU_READY, BF_EMU_AT_BARRIER, BF_EMU_AT_MEETING, BF_EMU_AT_CLUSTER } state;
-  uint32_t meeting; /* AT_MEETING: lanes that must come */
-  unsigned barrier; /* AT_BARRIER: which */
+  uint32_t meeting;  /* AT_MEETING: lanes that must come */
+  bool goes_by_mask; /* and they may come to another instruction with the same mask */
+  unsigned barrier;  /* AT_BARRIER: which */
   bool yielded;
   const bf_emu_op
       *test; /* it gave up its turn in a loop around this test of an mbarrier, or NULL */
@@ -477,6 +478,10 @@ uint8_t *bf_emu_tolerate(bf_emu_warp *warp, const bf_emu_op *op, bf_ptx_space sp
  * only. Otherwise the path waits, and the operation must return NULL at once; it is executed again
  * when the others have come. lanes are those that execute the operation (BF_MASK). */
 bool bf_emu_meet(bf_emu_warp *warp, const bf_emu_op *op, uint32_t lanes, uint32_t members);
+/* The same for what ptxas has lanes wait for by their mask alone (shfl, vote, match, redux,
+ * bar.warp.sync): lanes of the mask may wait at other instructions, and lanes that go another way
+ * are not waited for if they end. Where members cannot come the launch ends. */
+bool bf_emu_meet_by_mask(bf_emu_warp *warp, const bf_emu_op *op, uint32_t lanes, uint32_t members);
 /* Whether no member that is alive is missing among the lanes that have met; false: the launch has
  * ended. For what makes an H200 hang where some never come: instructions of a whole warp (ldmatrix,
  * mma, barrier.cluster.arrive.aligned) and elect. */

@@ -145,13 +145,16 @@ static outcome run_block(bf_emu_block *block) {
 
 /* Says which thread waits for ever. */
 static void fail_stuck(bf_emu_block *block) {
+  for (unsigned i = 0; i < block->warps; i++)
+    if (bf_emu_fail_meeting(&block->warp[i]))
+      return;
   for (unsigned i = 0; i < block->warps; i++) {
     bf_emu_warp *warp = &block->warp[i];
     if (warp->paths == 0)
       continue;
     const bf_emu_path *path = &warp->path[0];
     warp->frame = path->frame;
-    const bf_emu_op *at = path->at > path->frame->code->op ? path->at - 1 : path->at;
+    const bf_emu_op *at = path->state == BF_EMU_AT_BARRIER ? path->at - 1 : path->at;
     bf_emu_fail(warp, at, BF_EMU_DEADLOCK, (unsigned)__builtin_ctz(path->mask),
                 path->state == BF_EMU_AT_BARRIER
                     ? path->barrier < BF_EMU_NAMED_BARRIERS

@@ -31,11 +31,17 @@ struct bf_emu_proxy {
   word word[];
 };
 
+/* st.async or red.async. */
+static bool is_sent(const bf_ptx_instruction *instruction) {
+  return instruction->opcode != BF_PTX_OP_CP && bf_ptx_has(instruction, "async");
+}
+
 bool bf_proxy_is_used(const bf_emu_kernel *kernel) {
   for (unsigned i = 0; i < kernel->site_count; i++) {
     const bf_ptx_instruction *instruction = kernel->sites[i].instruction;
     if (instruction->opcode == BF_PTX_OP_WGMMA ||
-        (instruction->opcode == BF_PTX_OP_CP && bf_ptx_has(instruction, "bulk")))
+        (instruction->opcode == BF_PTX_OP_CP && bf_ptx_has(instruction, "bulk")) ||
+        is_sent(instruction))
       return true;
   }
   return false;
@@ -92,13 +98,22 @@ static bool is_multiplied(const struct bf_emu_proxy *proxy, const word *own) {
 
 static const char not_waited[] = "and no wgmma.wait_group says that it has read it";
 
+/* What the last one to write asynchronously does. */
+static const char *how_written(const bf_emu_warp *warp, const word *own) {
+  const bf_emu_kernel *kernel = warp->worker->flight->kernel;
+  unsigned site = own->copier.site;
+  return site < kernel->site_count && is_sent(kernel->sites[site].instruction)
+             ? "of the cluster stores asynchronously to"
+             : "copies in bulk to";
+}
+
 static bool check_lane(bf_emu_warp *warp, const bf_emu_op *op, unsigned lane, uint64_t offset,
                        unsigned width_bytes, bool is_write, bool is_copy) {
   struct bf_emu_proxy *proxy = warp->block->proxy;
   EACH_WORD(proxy, offset, width_bytes, at) {
     word *own = &proxy->word[at];
     if (own->writes && !report(warp, op, lane, offset, width_bytes, is_write, own->copier,
-                               "copies in bulk to", "and nobody has waited for it"))
+                               how_written(warp, own), "and nobody has waited for it"))
       return false;
     if (is_write && own->reads &&
         !report(warp, op, lane, offset, width_bytes, is_write, own->copier, "copies in bulk from",

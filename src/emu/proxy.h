@@ -3,8 +3,8 @@
  *   - bulk and tensor stores and wgmma read what a thread wrote without a fence.proxy.async of that
  *     thread behind it (what cp.async wrote needs none: code of compilers has none there, and is
  *     right on an H200);
- *   - a thread reads or writes where a bulk copy writes, or writes where one reads, before somebody
- *     has waited for the copy;
+ *   - a thread reads or writes where a bulk copy, st.async or red.async writes, or writes where a
+ *     copy reads, before somebody has waited for it;
  *   - a thread or a copy writes to operands of wgmma before wgmma.wait_group says that they were
  * read;
  *   - wgmma reads by another swizzle than the one with which a tensor copy has put the data there.

@@ -6,7 +6,8 @@
  *   - they are of one thread;
  *   - they are of one block, and a barrier of it, of whatever kind, or a fence of it came between;
  *   - they are of one warp, and its lanes have met between them (.sync);
- *   - they are of two blocks; that of the first made a fence of the device, or released, after it,
+ *   - they are of two blocks, in global memory or in shared memory of one of their cluster; that of
+ *     the first made a fence of the device, or released, after it,
  *     and that of the second made a strong access or a fence after it;
  *   - they are of two launches of which the program waited for the first, or ordered the second
  *     behind it (who launches says so);
@@ -21,6 +22,7 @@
  * Words of global memory lie in memory of their own for each allocation, which the host gives when
  * it is touched. They outlive launches, so that launches can race with each other. */
 #include "emu/race.h"
+#include "emu/cluster.h"
 #include "emu/device.h"
 #include "emu/proxy.h"
 #include "emu/transfer.h"
@@ -283,6 +285,8 @@ typedef struct access {
   struct bf_emu_races *races;
   record now; /* but for thread and bytes */
   bool is_write, is_atomic, is_shared;
+  bool is_clustered;         /* other blocks may have been at the same shared memory */
+  const bf_emu_block *owner; /* of that memory */
   unsigned width_bytes;
   staged *staged;
 } access;
@@ -322,7 +326,7 @@ static bool report(const access *what, const record *other, bool other_writes, u
                    uint64_t address) {
   const struct bf_race_memory *memory = what->races->memory;
   const known_launch *launch = NULL;
-  char thread[48] = "", block[48] = "", line[200] = "", text[600], name[160] = "";
+  char thread[48] = "", block[48] = "", line[200] = "", text[600], name[160] = "", far[48] = "";
   for (size_t i = 0; i < memory->launches; i++)
     if (memory->launch[i].number == other->launch)
       launch = &memory->launch[i];
@@ -333,7 +337,10 @@ static bool report(const access *what, const record *other, bool other_writes, u
     if (other->launch != what->now.launch)
       put_kernel(name, sizeof name, launch->kernel);
   }
-  snprintf(text, sizeof text, "block %s, thread %s%s %s it%s, %s", block, thread, name,
+  if (what->is_shared && what->owner != what->warp->block)
+    snprintf(far, sizeof far, "of block (%u,%u,%u): ", what->owner->id[0], what->owner->id[1],
+             what->owner->id[2]);
+  snprintf(text, sizeof text, "%sblock %s, thread %s%s %s it%s, %s", far, block, thread, name,
            other->who & COPY ? "copies asynchronously to"
            : other_writes    ? "wrote"
                              : "read",
@@ -362,6 +369,16 @@ static bool is_ordered_by_fences(const access *what, const record *old) {
          __atomic_load_n(&races->acquired[here], __ATOMIC_RELAXED) > old->time;
 }
 
+/* Whether an earlier access to shared memory, of another block than this one, was of its cluster:
+ * what is known of memory outlives the block that it belonged to. */
+static bool is_of_cluster(const access *what, const record *old) {
+  const bf_emu_cluster *cluster = what->warp->block->cluster;
+  for (unsigned i = 0; what->is_clustered && i < cluster->count; i++)
+    if ((uint32_t)cluster->block[i]->index == old->block)
+      return true;
+  return false;
+}
+
 /* Whether an earlier access and this one of who, at overlapping bytes, are not ordered. */
 static inline bool is_unordered(const access *what, const record *old, uint16_t who) {
   const record *now = &what->now;
@@ -370,7 +387,8 @@ static inline bool is_unordered(const access *what, const record *old, uint16_t 
   if (old->launch != now->launch)
     return !what->is_shared && !(old->who & who & STRONG) && is_of_unordered_launch(what, old);
   if (old->block != now->block)
-    return !what->is_shared && !(old->who & who & STRONG) && !is_ordered_by_fences(what, old);
+    return (!what->is_shared || is_of_cluster(what, old)) && !(old->who & who & STRONG) &&
+           !is_ordered_by_fences(what, old);
   if (old->who & COPY)
     return !(who & COPY);
   if (old->epoch != now->epoch || (old->who & who & STRONG))
@@ -530,7 +548,7 @@ static bool pass_line(const access *what, bf_race_line *line) {
   if (who & COPY || line->has_copies)
     return false;
   /* Behind a barrier nothing that a block did to its shared memory before matters. */
-  if (line->state == IN_WORDS && what->is_shared &&
+  if (line->state == IN_WORDS && what->is_shared && !what->is_clustered &&
       (line->block != now->block || line->epoch != now->epoch))
     *line = (bf_race_line){.state = WHOLE};
   if (line->state == IN_WORDS || is_unordered(what, &all->write, who) ||
@@ -697,9 +715,10 @@ static bool check_global(const access *what, uint32_t mask, const uint64_t *addr
 
 /* Whether an access to the block's own shared memory may race with an earlier one to the same word:
  * is_unordered for the usual case, which is that nobody was there since the last barrier. */
-static inline bool may_race(const record *now, const record *old, uint16_t who) {
-  bool is_recent =
-      old->launch == now->launch && old->block == now->block && old->epoch == now->epoch;
+static inline bool may_race(const access *what, const record *old, uint16_t who) {
+  const record *now = &what->now;
+  bool is_recent = old->launch == now->launch &&
+                   (old->block == now->block ? old->epoch == now->epoch : what->is_clustered);
   return (old->who & COPY) || (is_recent && !(old->who & who & STRONG));
 }
 
@@ -717,8 +736,8 @@ static uint32_t pass_words(const access *what, uint32_t mask, const uint64_t *of
     const record *last = &at.word->read[0];
     if (at.line->state != IN_WORDS || at.line->block != now->block || at.line->epoch != now->epoch)
       spread(what, &at);
-    if (may_race(now, &at.word->write, who) ||
-        (what->is_write && (may_race(now, last, who) || may_race(now, last + 1, who)))) {
+    if (may_race(what, &at.word->write, who) ||
+        (what->is_write && (may_race(what, last, who) || may_race(what, last + 1, who)))) {
       left |= UINT32_C(1) << lane;
       continue;
     }
@@ -793,23 +812,24 @@ static void acquire(struct bf_emu_races *races, bf_emu_block *block, bool is_str
   block->has_acquired = is_strong;
 }
 
-bool bf_race_access(bf_emu_warp *warp, const bf_emu_op *op, bf_op kind, unsigned width_bytes,
-                    bool is_write, uint32_t shared, uint32_t global, const uint64_t *inside) {
+/* An access of a warp, and how strong it is; what it writes goes to written. */
+static access describe(bf_emu_warp *warp, const bf_emu_op *op, bf_op kind, unsigned width_bytes,
+                       bool is_write, staged *written) {
+  const bf_emu_kernel *kernel = warp->worker->flight->kernel;
   struct bf_emu_races *races = warp->worker->flight->races;
   bf_emu_block *block = warp->block;
-  const bf_emu_kernel *kernel = warp->worker->flight->kernel;
   unsigned strength = op->site < kernel->site_count ? races->strength[op->site] : WEAK;
   bool is_copy = op->site < kernel->site_count && is_write &&
                  kernel->sites[op->site].instruction->opcode == BF_PTX_OP_CP;
-  staged written;
-  written.mask = shared | global;
-  written.is_known = false;
+  written->is_known = false;
   access what = {.warp = warp,
                  .op = op,
-                 .staged = &written,
+                 .staged = written,
                  .races = races,
                  .is_write = is_write,
                  .is_atomic = bf_op_side(kind) == BF_SIDE_ATOMIC,
+                 .is_clustered = block->cluster && block->cluster->count > 1,
+                 .owner = block,
                  .width_bytes = width_bytes};
   if (strength == IS_RELEASE)
     bf_race_fence(warp->block, true);
@@ -822,7 +842,16 @@ bool bf_race_access(bf_emu_warp *warp, const bf_emu_op *op, bf_op kind, unsigned
       op->site < UINT16_MAX ? (uint16_t)op->site : UINT16_MAX,
       (uint16_t)((strength != WEAK || what.is_atomic ? STRONG : 0) | (is_copy ? COPY : 0))};
   acquire(races, block, strength != WEAK || what.is_atomic, what.now.time);
-  bool checks_lanes = is_write && !what.is_atomic && strength == WEAK;
+  return what;
+}
+
+bool bf_race_access(bf_emu_warp *warp, const bf_emu_op *op, bf_op kind, unsigned width_bytes,
+                    bool is_write, uint32_t shared, uint32_t global, const uint64_t *inside) {
+  bf_emu_block *block = warp->block;
+  staged written;
+  access what = describe(warp, op, kind, width_bytes, is_write, &written);
+  written.mask = shared | global;
+  bool checks_lanes = is_write && !(what.now.who & STRONG);
   if (global && ((checks_lanes && !check_lanes(&what, global, inside)) ||
                  !check_global(&what, global, inside)))
     return false;
@@ -832,6 +861,44 @@ bool bf_race_access(bf_emu_warp *warp, const bf_emu_op *op, bf_op kind, unsigned
   return !shared ||
          (check_shared(&what, shared, inside) &&
           (!block->proxy || bf_proxy_access(warp, op, width_bytes, is_write, shared, inside)));
+}
+
+bool bf_race_far(bf_emu_warp *warp, const bf_emu_op *op, bf_op kind, unsigned width_bytes,
+                 bool is_write, uint32_t far, const uint64_t *address) {
+  staged written;
+  access what = describe(warp, op, kind, width_bytes, is_write, &written);
+  written.mask = far;
+  what.is_shared = true;
+  if (is_write && !(what.now.who & STRONG)) {
+    what.owner = bf_emu_cluster_find(warp, address[__builtin_ctz(far)], &(uint64_t){0});
+    if (!check_lanes(&what, far, address))
+      return false;
+  }
+  BF_EACH_LANE(far, lane) {
+    uint64_t offset;
+    const bf_emu_block *owner = bf_emu_cluster_find(warp, address[lane], &offset);
+    if (!owner)
+      continue;
+    what.owner = owner;
+    place at = place_of(owner->lines, owner->words, 0, offset);
+    if (!check_lane(&what, &at, lane, offset, owner->shared + offset))
+      return false;
+  }
+  return true;
+}
+
+bool bf_race_sent(bf_emu_warp *warp, const bf_emu_op *op, unsigned lane, const bf_emu_block *owner,
+                  uint64_t offset, unsigned bytes, bool is_atomic) {
+  staged written;
+  if (!warp->worker->flight->races)
+    return true;
+  access what = describe(warp, op, is_atomic ? BF_OP_RED : BF_OP_ST, bytes, true, &written);
+  written.is_known = true;
+  written.value = NULL;
+  what.is_shared = true;
+  what.owner = owner;
+  place at = place_of(owner->lines, owner->words, 0, offset);
+  return check_lane(&what, &at, lane, offset, owner->shared + offset);
 }
 
 void bf_race_copied(bf_emu_warp *warp, unsigned lane, uint64_t offset, unsigned bytes) {

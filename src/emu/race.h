@@ -24,6 +24,13 @@ void bf_race_forget(bf_emu *emu);
  * false: it was a fault, which has been said. */
 bool bf_race_access(bf_emu_warp *warp, const bf_emu_op *op, bf_op kind, unsigned width_bytes,
                     bool is_write, uint32_t shared, uint32_t global, const uint64_t *inside);
+/* The same of lanes that access shared memory of other blocks of the cluster, by addresses that
+ * have the rank of the block. */
+bool bf_race_far(bf_emu_warp *warp, const bf_emu_op *op, bf_op kind, unsigned width_bytes,
+                 bool is_write, uint32_t far, const uint64_t *address);
+/* The same of data that a lane sends to bytes of a block (st.async, red.async: is_atomic). */
+bool bf_race_sent(bf_emu_warp *warp, const bf_emu_op *op, unsigned lane, const bf_emu_block *owner,
+                  uint64_t offset, unsigned bytes, bool is_atomic);
 /* A copy of a lane that was issued before is done: bytes in shared memory from offset on. */
 void bf_race_copied(bf_emu_warp *warp, unsigned lane, uint64_t offset, unsigned bytes);
 /* A fence in a block, or what orders it as one does: of the block, or of the whole device. */

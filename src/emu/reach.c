@@ -295,7 +295,8 @@ bool bf_emu_reach(bf_emu_warp *warp, const bf_emu_op *op, bf_ptx_space space, bf
       !bf_emu_shadow_access(warp, op, kind, width_bytes, is_write, shared, inside))
     return false;
   if (warp->worker->flight->races &&
-      !bf_race_access(warp, op, kind, width_bytes, is_write, shared, global, inside))
+      ((far && !bf_race_far(warp, op, kind, width_bytes, is_write, far, inside)) ||
+       !bf_race_access(warp, op, kind, width_bytes, is_write, shared, global, inside)))
     return false;
   tell(warp, op, kind, width_bytes, told_bytes, shared, global, inside);
   tell_far(warp, op, kind, width_bytes, far, inside);

@@ -31,7 +31,7 @@ static bool meet(bf_emu_warp *warp, const bf_emu_op *op, uint32_t members_at, ui
   *lanes = mine;
   if (!mine)
     return true;
-  if (!bf_emu_meet(warp, op, mine, all_members(warp, members_at, mine)))
+  if (!bf_emu_meet_by_mask(warp, op, mine, all_members(warp, members_at, mine)))
     return false;
   *lanes = BF_MASK();
   return true;
@@ -373,9 +373,11 @@ static const bf_emu_op *active_mask(bf_emu_warp *warp, const bf_emu_op *op) {
 
 /* elect.sync: the lowest lane of each group is chosen; d is its number, e holds for it alone. */
 static const bf_emu_op *elect(bf_emu_warp *warp, const bf_emu_op *op) {
-  uint32_t lanes, leader[BF_EMU_LANES] = {0}, elected = 0;
-  if (!meet(warp, op, op->c, &lanes) ||
-      (lanes && !bf_emu_all_came(warp, op, lanes, all_members(warp, op->c, lanes))))
+  uint32_t lanes = BF_MASK(), leader[BF_EMU_LANES] = {0}, elected = 0;
+  if (lanes && !bf_emu_meet(warp, op, lanes, all_members(warp, op->c, lanes)))
+    return NULL;
+  lanes = BF_MASK();
+  if (lanes && !bf_emu_all_came(warp, op, lanes, all_members(warp, op->c, lanes)))
     return NULL;
   const uint32_t *member = BF_LANES(const uint32_t, op->c);
   for (lane_group group = first_group(lanes); next_group(member, lanes, &group);) {

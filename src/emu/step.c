@@ -304,7 +304,7 @@ bf_emu_wait bf_emu_warp_wait(const bf_emu_warp *warp) {
     return (bf_emu_wait){.kind = BF_EMU_WAIT_ENDED};
   const bf_emu_path *path = &warp->path[0];
   const bf_emu_code *code = path->frame->code;
-  const bf_emu_op *at = path->at > code->op ? path->at - 1 : path->at;
+  const bf_emu_op *at = path->state == BF_EMU_AT_BARRIER ? path->at - 1 : path->at;
   uint32_t index = code->instruction[at - code->op];
   bf_emu_wait wait = {.kind = BF_EMU_WAIT_NOTHING};
   if (path->state == BF_EMU_AT_BARRIER)

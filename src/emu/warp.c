@@ -14,6 +14,8 @@
 #include "emu/warp.h"
 
 #include "emu/cluster.h"
+#include "emu/device.h"
+#include "ptx/site.h"
 
 #include <stdlib.h>
 
@@ -218,13 +220,20 @@ static const bf_emu_op *resume(bf_emu_warp *warp, unsigned index) {
   return path.at;
 }
 
+/* The lanes of a waiting path that execute its operation: its guard may leave some out. */
+static uint32_t comers(const bf_emu_path *path) {
+  const bf_emu_op *op = path->at;
+  uint32_t guard = *(const uint32_t *)(const void *)(path->frame->registers + op->guard);
+  return path->mask & (guard ^ op->guard_flip);
+}
+
 /* The lanes that wait where path waits. */
 static uint32_t gathered(const bf_emu_warp *warp, const bf_emu_path *path) {
   uint32_t lanes = 0;
   for (unsigned i = 0; i < warp->paths; i++)
     if (warp->path[i].state == BF_EMU_AT_MEETING && warp->path[i].at == path->at &&
         warp->path[i].frame == path->frame)
-      lanes |= warp->path[i].mask;
+      lanes |= path->goes_by_mask ? comers(&warp->path[i]) : warp->path[i].mask;
   return lanes;
 }
 
@@ -233,7 +242,11 @@ static uint32_t gathered(const bf_emu_warp *warp, const bf_emu_path *path) {
 static bool hold_meeting(bf_emu_warp *warp, const bf_emu_path *meeting) {
   const bf_emu_op *at = meeting->at;
   bf_emu_frame *frame = meeting->frame;
-  warp->active = gathered(warp, meeting);
+  warp->active = 0;
+  for (unsigned i = 0; i < warp->paths; i++)
+    if (warp->path[i].state == BF_EMU_AT_MEETING && warp->path[i].at == at &&
+        warp->path[i].frame == frame)
+      warp->active |= warp->path[i].mask;
   warp->frame = frame;
   warp->registers = frame->registers;
   warp->segment = at;
@@ -253,21 +266,103 @@ static bool hold_meeting(bf_emu_warp *warp, const bf_emu_path *meeting) {
   return true;
 }
 
+/* Holds all meetings whose lanes go by mask, where lanes at several instructions are together all
+ * that the mask names: as hardware does, which compares masks and not instructions. False: the
+ * launch has ended. */
+static bool hold_all(bf_emu_warp *warp, uint32_t mask) {
+  for (unsigned i = 0; i < warp->paths; i++) {
+    const bf_emu_path path = warp->path[i];
+    if (path.state == BF_EMU_AT_MEETING && path.goes_by_mask && path.meeting == mask &&
+        !hold_meeting(warp, &path))
+      return false;
+  }
+  return true;
+}
+
+/* The lanes that wait at some instruction with the mask of path. */
+static uint32_t gathered_by_mask(const bf_emu_warp *warp, const bf_emu_path *path) {
+  uint32_t lanes = 0;
+  for (unsigned i = 0; i < warp->paths; i++)
+    if (warp->path[i].state == BF_EMU_AT_MEETING && warp->path[i].goes_by_mask &&
+        warp->path[i].meeting == path->meeting)
+      lanes |= comers(&warp->path[i]);
+  return lanes;
+}
+
+/* Lets lanes of a mask go on that wait for the others at a join, or beside them because of a guard:
+ * ptxas makes no place to meet of a join that has such an operation before it, so that lanes that
+ * pass it by may end, or come to another that they are waited for at. False: there are none. */
+static bool let_go(bf_emu_warp *warp, uint32_t lanes) {
+  for (unsigned i = 0; i < warp->paths; i++) {
+    bf_emu_path *path = &warp->path[i];
+    uint32_t beside = path->state == BF_EMU_AT_MEETING && path->goes_by_mask
+                          ? path->mask & ~comers(path) & lanes
+                          : 0;
+    if (beside) {
+      bf_emu_path made = {
+          .at = path->at + 1, .mask = beside, .frame = path->frame, .join = path->join};
+      path->mask &= ~beside;
+      warp->path[warp->paths++] = made;
+      return true;
+    }
+    for (bf_emu_join *join = path->join; join; join = join->outer)
+      if (join->arrived & lanes) {
+        release(warp, join);
+        return true;
+      }
+  }
+  return false;
+}
+
+/* The path that lane is in; NULL: it waits at a join, or has ended. */
+static const bf_emu_path *path_of(const bf_emu_warp *warp, unsigned lane) {
+  for (unsigned i = 0; i < warp->paths; i++)
+    if (warp->path[i].mask >> lane & 1)
+      return &warp->path[i];
+  return NULL;
+}
+
+/* Brings lanes further that wait for others by a mask, where no meeting is complete. False: there
+ * are none, or nothing in the warp can bring the others. */
+static bool meet_by_mask(bf_emu_warp *warp) {
+  for (unsigned i = 0; i < warp->paths; i++) {
+    const bf_emu_path *path = &warp->path[i];
+    if (path->state == BF_EMU_AT_MEETING && path->goes_by_mask &&
+        (path->meeting & warp->alive & ~gathered_by_mask(warp, path)) == 0)
+      return hold_all(warp, path->meeting);
+  }
+  for (unsigned i = 0; i < warp->paths; i++) {
+    const bf_emu_path *path = &warp->path[i];
+    if (path->state == BF_EMU_AT_MEETING && path->goes_by_mask &&
+        let_go(warp, path->meeting & warp->alive & ~gathered_by_mask(warp, path)))
+      return true;
+  }
+  return false;
+}
+
 /* Holds a meeting whose lanes have all come; if none is complete and nobody of the warp can bring
- * more, one of those who came. False: there is none. */
+ * more, one of those who came, which is told where it cannot be. False: there is none. */
 static bool meet_somewhere(bf_emu_warp *warp) {
   const bf_emu_path *any = NULL;
   bool somebody_waits = false;
   for (unsigned i = 0; i < warp->paths; i++) {
     const bf_emu_path *path = &warp->path[i];
-    somebody_waits |= path->state == BF_EMU_AT_BARRIER;
+    somebody_waits |= path->state == BF_EMU_AT_BARRIER || path->state == BF_EMU_AT_CLUSTER;
     if (path->state != BF_EMU_AT_MEETING)
       continue;
-    any = path;
+    any = !any || any->goes_by_mask ? path : any;
     if ((path->meeting & warp->alive & ~gathered(warp, path)) == 0)
       return hold_meeting(warp, path);
   }
-  return any && !somebody_waits && hold_meeting(warp, any);
+  if (!any)
+    return false;
+  if (!warp->worker->flight->races && meet_by_mask(warp))
+    return true;
+  if (warp->worker->flight->stop || somebody_waits)
+    return false;
+  if (any->goes_by_mask && !warp->worker->flight->races && bf_emu_fail_meeting(warp))
+    return false;
+  return hold_meeting(warp, any);
 }
 
 /* Whether every ready path has yielded. */
@@ -302,7 +397,9 @@ bool bf_emu_all_came(bf_emu_warp *warp, const bf_emu_op *op, uint32_t lanes, uin
   return false;
 }
 
-bool bf_emu_meet(bf_emu_warp *warp, const bf_emu_op *op, uint32_t lanes, uint32_t members) {
+/* bf_emu_meet, and bf_emu_meet_by_mask where goes_by_mask. */
+static bool meet(bf_emu_warp *warp, const bf_emu_op *op, uint32_t lanes, uint32_t members,
+                 bool goes_by_mask) {
   uint32_t missing = members & warp->alive & ~lanes;
   if (warp->is_meeting && missing && warp->worker->flight->races)
     return bf_emu_all_came(warp, op, lanes, members);
@@ -314,6 +411,62 @@ bool bf_emu_meet(bf_emu_warp *warp, const bf_emu_op *op, uint32_t lanes, uint32_
   bf_emu_path *path = bf_emu_set_aside(warp, op);
   path->state = BF_EMU_AT_MEETING;
   path->meeting = members;
+  path->goes_by_mask = goes_by_mask;
+  return false;
+}
+
+bool bf_emu_meet(bf_emu_warp *warp, const bf_emu_op *op, uint32_t lanes, uint32_t members) {
+  return meet(warp, op, lanes, members, false);
+}
+
+bool bf_emu_meet_by_mask(bf_emu_warp *warp, const bf_emu_op *op, uint32_t lanes, uint32_t members) {
+  return meet(warp, op, lanes, members, true);
+}
+
+/* Says what the lanes of path do that somebody waits for. */
+static void put_wait(const bf_emu_warp *warp, const bf_emu_path *path, char *text, size_t room) {
+  const char *file;
+  uint64_t line;
+  const bf_emu_code *code = path->frame->code;
+  bool is_behind_it = path->state == BF_EMU_AT_BARRIER;
+  uint32_t index = code->instruction[path->at - code->op - is_behind_it];
+  const bf_ptx_instruction *at =
+      index < code->function->instructions ? code->function->instruction[index] : NULL;
+  int put = path->state == BF_EMU_AT_BARRIER
+                ? snprintf(text, room, "waits at barrier %u", path->barrier)
+            : path->state == BF_EMU_AT_CLUSTER
+                ? snprintf(text, room, "waits at the barrier of the cluster")
+            : path->state == BF_EMU_AT_MEETING
+                ? snprintf(text, room, "waits for lanes of mask 0x%08x", path->meeting)
+                : snprintf(text, room, "does not come");
+  if (!at || put < 0 || (size_t)put >= room)
+    return;
+  bf_ptx_source_line(warp->worker->flight->kernel->module->ptx, at, &file, &line);
+  if (line)
+    snprintf(text + put, room - (size_t)put, " at %s:%llu", file ? file : "line",
+             (unsigned long long)line);
+  else
+    snprintf(text + put, room - (size_t)put, " at PTX line %llu", (unsigned long long)at->line);
+}
+
+bool bf_emu_fail_meeting(bf_emu_warp *warp) {
+  for (unsigned i = 0; i < warp->paths; i++) {
+    const bf_emu_path *path = &warp->path[i];
+    uint32_t missing = path->meeting & warp->alive & ~gathered(warp, path);
+    const bf_emu_path *other = missing ? path_of(warp, BF_FIRST_LANE(missing)) : NULL;
+    char what[160] = "";
+    if (path->state != BF_EMU_AT_MEETING || !other)
+      continue;
+    put_wait(warp, other, what, sizeof what);
+    warp->frame = path->frame;
+    int count = __builtin_popcount(missing);
+    bf_emu_fail(warp, path->at, BF_EMU_DEADLOCK, BF_FIRST_LANE(path->mask),
+                "%d thread%s of the warp, which the mask 0x%08x names, never come%s to this "
+                "instruction: lane %u %s",
+                count, count == 1 ? "" : "s", path->meeting, count == 1 ? "s" : "",
+                BF_FIRST_LANE(missing), what);
+    return true;
+  }
   return false;
 }
 

@@ -49,6 +49,9 @@ const bf_emu_op *bf_emu_yield(bf_emu_warp *warp, const bf_emu_op *at, bool is_sp
 bf_emu_frame *bf_emu_frame_get(bf_emu_warp *warp, const bf_emu_code *code);
 /* Lanes of a warp wait until all four warps of their group have come; op is over then. */
 const bf_emu_op *bf_emu_wait_for_group(bf_emu_warp *warp, const bf_emu_op *op);
+/* Says of lanes that wait for others by a mask where the first of these is, which is no place to
+ * come from; false: no lanes do. */
+bool bf_emu_fail_meeting(bf_emu_warp *warp);
 /* Whether some path can run. */
 bool bf_emu_can_run(const bf_emu_warp *warp);
 /* Checks whether barrier number of the block is complete, and lets its paths go. */

@@ -65,10 +65,17 @@ for case in streams_race legacy_race; do
   finds $case "$(line streams_race adds)" "$(line streams_race adds)" \
     'block \(0,0,0\), thread \(0,0,0\) of kernel add, launched before in another stream, wrote it'
 done
+far='block \([01],0,0\), thread \(0,0,0\) (wrote|read) it'
+for case in far_store far_load far_turn; do
+  either ${case}_race "$(line ${case}_race writes)" "$(line ${case}_race reads)" "$far"
+done
+either far_atomic_race "$(line far_atomic_race adds)" "$(line far_atomic_race reads)" "$far"
+finds send_race "$(line send sends)" "$(line send reads)" 'thread \([0-9]+,0,0\) of the cluster stores asynchronously to it'
+either send_over_race "$(line send_over_race sends)" "$(line send_over_race reads)" 'thread \([0-9]+,0,0\) (wrote it|read it|of the cluster stores)'
 run tickets_race
 grep -q 'race: ' "$work/err" || complain 'tickets_race: no race'
 for case in warp_fine block_fine tickets_fine grid_fine same_value atomics bytes copy_fine flags_fine streams_fine \
-  cluster_fine arrival_fine bulk_fine; do
+  cluster_fine arrival_fine bulk_fine far_fine far_arrival_fine send_fine; do
   none $case
 done
 # A race that is tolerated is said, and the program goes on.

@@ -241,8 +241,83 @@ static void reductions(void **state) {
   }
 }
 
+/* What half does in the lower half of a warp, at a line of its own, and rest in all that is not at
+ * it. */
+static bf_emu_result try_split(const char *half, const char *rest, uint32_t *out) {
+  char body[600];
+  uint32_t in[LANES];
+  for (unsigned lane = 0; lane < LANES; lane++)
+    in[lane] = lane;
+  snprintf(body, sizeof body,
+           ".reg .b32 %%a, %%x; .reg .pred %%p, %%q, %%h;\n"
+           "ld.global.b32 %%a, [%%in]; mov.u32 %%x, %%a; setp.lt.u32 %%h, %%a, 16;\n"
+           "@!%%h bra REST;\n%s\nREST: %s\nst.global.b32 [%%out], %%x;",
+           half, rest);
+  return lanes_try(NULL, "", body, LANES, in, 4, out, 4);
+}
+
+static const char *const split_forms[] = {
+    "shfl.sync.down.b32 %x, %a, 8, 31, -1;",
+    "vote.sync.ballot.b32 %x, %h, -1;",
+    "match.any.sync.b32 %x, %a, -1;",
+    "redux.sync.add.u32 %x, %a, -1;",
+    "bar.warp.sync -1;",
+};
+
+/* Members that pass an operation by are not waited for once they have ended, nor where they wait at
+ * another one with the same mask. */
+static void members_elsewhere(void **state) {
+  (void)state;
+  uint32_t out[LANES];
+  assert_int_equal(try_split(split_forms[0], "", out).fault.kind, BF_EMU_NO_FAULT);
+  for (unsigned lane = 0; lane < LANES; lane++)
+    assert_int_equal(out[lane], lane < 16 ? lane + 8 : lane);
+  assert_int_equal(try_split(split_forms[1], "", out).fault.kind, BF_EMU_NO_FAULT);
+  assert_int_equal(out[0], 0xffff);
+  assert_int_equal(try_split("@%h shfl.sync.down.b32 %x, %a, 8, 31, -1;", "", out).fault.kind,
+                   BF_EMU_NO_FAULT);
+  assert_int_equal(out[3], 11);
+  /* Each half at its own: neither sees the other's. */
+  bf_emu_result result = try_split("redux.sync.add.u32 %x, %a, -1; bra DONE;",
+                                   "redux.sync.add.u32 %x, %a, -1;\nDONE:", out);
+  assert_int_equal(result.fault.kind, BF_EMU_NO_FAULT);
+  assert_int_equal(out[0], 120);
+  assert_int_equal(out[31], 376);
+  /* The other half goes on behind the branch, to the next one. */
+  assert_int_equal(try_split("bar.warp.sync -1;", "bar.warp.sync -1;", out).fault.kind,
+                   BF_EMU_NO_FAULT);
+}
+
+/* Where members wait for what cannot come before, that is told, with both places. */
+static void members_that_never_come(void **state) {
+  (void)state;
+  uint32_t out[LANES];
+  for (unsigned i = 0; i < sizeof split_forms / sizeof *split_forms; i++) {
+    bf_emu_fault fault = try_split(split_forms[i], "bar.sync 0;", out).fault;
+    assert_int_equal(fault.kind, BF_EMU_DEADLOCK);
+    assert_int_equal(fault.thread[0], 0);
+    char where[100];
+    snprintf(where, sizeof where, "lane 16 waits at barrier 0 at PTX line %u",
+             (unsigned)fault.line + 1);
+    if (!strstr(fault.text, "16 threads of the warp, which the mask 0xffffffff names") ||
+        !strstr(fault.text, where))
+      fail_msg("%s", fault.text);
+  }
+  bf_emu_fault fault = try_split(split_forms[2], "barrier.sync 3, 64;", out).fault;
+  assert_int_equal(fault.kind, BF_EMU_DEADLOCK);
+  assert_non_null(strstr(fault.text, "lane 16 waits at barrier 3"));
+  fault = try_split("@%h shfl.sync.down.b32 %x, %a, 8, 31, 0x1ffff; bra DONE;",
+                    "bar.warp.sync 0xffff0001;\nDONE:", out)
+              .fault;
+  assert_int_equal(fault.kind, BF_EMU_DEADLOCK);
+  assert_non_null(strstr(fault.text, "1 thread of the warp, which the mask 0x"));
+  assert_non_null(strstr(fault.text, "waits for lanes of mask 0x"));
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
+      cmocka_unit_test(members_elsewhere),
+      cmocka_unit_test(members_that_never_come),
       cmocka_unit_test(shuffles_by_registers),
       cmocka_unit_test(shuffles_by_numbers),
       cmocka_unit_test(shuffles_of_divergent_lanes),

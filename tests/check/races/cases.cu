@@ -178,6 +178,155 @@ __device__ void wait(unsigned barrier) {
                : "memory");
 }
 
+// Shared memory of another block of the cluster, with nothing between.
+__global__ void __cluster_dims__(2) far_store_race(int *out) {
+  __shared__ int word;
+  auto cluster = cooperative_groups::this_cluster();
+  word = -1;
+  cluster.sync();
+  if (blockIdx.x == 1)
+    *cluster.map_shared_rank(&word, 0) = 7; // far_store_race writes
+  else
+    out[0] = word; // far_store_race reads
+  cluster.sync();
+}
+
+__global__ void __cluster_dims__(2) far_load_race(int *out) {
+  __shared__ int word;
+  auto cluster = cooperative_groups::this_cluster();
+  cluster.sync();
+  word = blockIdx.x + 1; // far_load_race writes
+  __syncthreads();
+  out[blockIdx.x] = *cluster.map_shared_rank(&word, blockIdx.x ^ 1); // far_load_race reads
+  cluster.sync();
+}
+
+// Atomics race with other accesses only.
+__global__ void __cluster_dims__(2) far_atomic_race(int *out) {
+  __shared__ int word;
+  auto cluster = cooperative_groups::this_cluster();
+  word = 0;
+  cluster.sync();
+  if (blockIdx.x == 1)
+    atomicAdd(cluster.map_shared_rank(&word, 0), 1); // far_atomic_race adds
+  else
+    out[0] = word; // far_atomic_race reads
+  cluster.sync();
+}
+
+// The second turn overwrites what nobody has said to have read.
+__global__ void __cluster_dims__(2) far_turn_race(int *out) {
+  __shared__ int word;
+  auto cluster = cooperative_groups::this_cluster();
+  cluster.sync();
+  for (int turn = 0; turn < 2; turn++) {
+    *cluster.map_shared_rank(&word, blockIdx.x ^ 1) = turn + blockIdx.x + 5; // far_turn_race writes
+    cluster.sync();
+    out[blockIdx.x] = word; // far_turn_race reads
+  }
+  cluster.sync();
+}
+
+__global__ void __cluster_dims__(2) far_fine(int *out) {
+  __shared__ int row[THREADS], sum;
+  auto cluster = cooperative_groups::this_cluster();
+  row[threadIdx.x] = 0;
+  sum = 0;
+  cluster.sync();
+  for (int turn = 0; turn < 3; turn++) {
+    cluster.map_shared_rank(row, blockIdx.x ^ 1)[threadIdx.x ^ 1] = turn + threadIdx.x;
+    atomicAdd(cluster.map_shared_rank(&sum, 0), 1);
+    cluster.sync();
+    out[threadIdx.x + blockIdx.x * THREADS] = row[threadIdx.x] + cluster.map_shared_rank(row, 0)[threadIdx.x];
+    cluster.sync();
+  }
+  if (threadIdx.x == 0)
+    out[2 * THREADS + blockIdx.x] = *cluster.map_shared_rank(&sum, 0);
+  cluster.sync();
+}
+
+__device__ unsigned address_of(const void *pointer) { return (unsigned)__cvta_generic_to_shared(pointer); }
+
+__device__ unsigned in_block(const void *pointer, unsigned rank) {
+  unsigned far;
+  asm volatile("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(far) : "r"(address_of(pointer)), "r"(rank));
+  return far;
+}
+
+// Block 1 fills a row of block 0 and arrives at its mbarrier; block 0 reads, and arrives at that of block 1 before the next.
+__global__ void __cluster_dims__(2) far_arrival_fine(int *out) {
+  __shared__ int row[THREADS];
+  __shared__ unsigned long long full, empty;
+  auto cluster = cooperative_groups::this_cluster();
+  if (threadIdx.x == 0) {
+    asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(address_of(&full)), "r"(THREADS) : "memory");
+    asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(address_of(&empty)), "r"(THREADS) : "memory");
+  }
+  cluster.sync();
+  for (int turn = 0; turn < 2; turn++) {
+    if (blockIdx.x == 1) {
+      if (turn == 1)
+        wait(address_of(&empty));
+      cluster.map_shared_rank(row, 0)[threadIdx.x] = turn + threadIdx.x + 1;
+      asm volatile("mbarrier.arrive.release.cluster.shared::cluster.b64 _, [%0];" ::"r"(in_block(&full, 0)) : "memory");
+    } else {
+      if (turn == 0)
+        wait(address_of(&full));
+      else
+        asm volatile("{\n.reg .pred p;\nagain: mbarrier.try_wait.parity.acquire.cluster.shared::cta.b64 p, [%0], 1;\n@!p bra again;\n}" ::"r"(
+                         address_of(&full))
+                     : "memory");
+      out[threadIdx.x] = row[threadIdx.x];
+      asm volatile("mbarrier.arrive.release.cluster.shared::cluster.b64 _, [%0];" ::"r"(in_block(&empty, 1)) : "memory");
+    }
+  }
+  cluster.sync();
+}
+
+// st.async to block 0, which waits for it or does not.
+template <bool waits> __device__ void send(int *out) {
+  __shared__ int row[THREADS];
+  __shared__ unsigned long long full;
+  auto cluster = cooperative_groups::this_cluster();
+  if (threadIdx.x == 0) {
+    asm volatile("mbarrier.init.shared::cta.b64 [%0], 1;" ::"r"(address_of(&full)) : "memory");
+    asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(address_of(&full)), "r"(4 * THREADS) : "memory");
+  }
+  row[threadIdx.x] = 0;
+  cluster.sync();
+  if (blockIdx.x == 1)
+    asm volatile("st.async.shared::cluster.mbarrier::complete_tx::bytes.b32 [%0], %1, [%2];" ::"r"(in_block(&row[threadIdx.x], 0)),
+                 "r"(threadIdx.x), "r"(in_block(&full, 0)) // send sends
+                 : "memory");
+  if (!waits)
+    cluster.sync();
+  else if (blockIdx.x == 0)
+    wait(address_of(&full));
+  if (blockIdx.x == 0)
+    out[threadIdx.x] = row[threadIdx.x]; // send reads
+  if (waits)
+    cluster.sync();
+}
+__global__ void __cluster_dims__(2) send_race(int *out) { send<false>(out); }
+__global__ void __cluster_dims__(2) send_fine(int *out) { send<true>(out); }
+
+// What is sent lands where the other block reads without having said that it has read.
+__global__ void __cluster_dims__(2) send_over_race(int *out) {
+  __shared__ int row[THREADS];
+  __shared__ unsigned long long full;
+  auto cluster = cooperative_groups::this_cluster();
+  if (threadIdx.x == 0)
+    asm volatile("mbarrier.init.shared::cta.b64 [%0], 1;" ::"r"(address_of(&full)) : "memory");
+  cluster.sync();
+  if (blockIdx.x == 0)
+    out[threadIdx.x] = row[threadIdx.x]; // send_over_race reads
+  else
+    asm volatile("st.async.shared::cluster.mbarrier::complete_tx::bytes.b32 [%0], %1, [%2];" ::"r"(in_block(&row[threadIdx.x], 0)),
+                 "r"(threadIdx.x), "r"(in_block(&full, 0)) // send_over_race sends
+                 : "memory");
+  cluster.sync();
+}
+
 // Block 1 arrives at an mbarrier of block 0, which that orders behind it, and the threads of block 0 with each other.
 __global__ void __cluster_dims__(2) arrival_fine(int *out) {
   __shared__ unsigned long long word;
@@ -273,6 +422,15 @@ int main(int, char **argument) {
   CASE(cluster_fine, BLOCKS, THREADS, memory);
   CASE(cluster_race, BLOCKS, 1, memory);
   CASE(arrival_fine, 2, THREADS, memory);
+  CASE(far_store_race, 2, 1, memory);
+  CASE(far_load_race, 2, 1, memory);
+  CASE(far_atomic_race, 2, 1, memory);
+  CASE(far_turn_race, 2, 1, memory);
+  CASE(far_fine, 2, THREADS, memory);
+  CASE(far_arrival_fine, 2, THREADS, memory);
+  CASE(send_race, 2, THREADS, memory);
+  CASE(send_over_race, 2, THREADS, memory);
+  CASE(send_fine, 2, THREADS, memory);
   CASE(bulk_fine, 1, THREADS, memory + 512, memory);
   if (!strcmp(name, "grid_fine"))
     cudaLaunchCooperativeKernel((const void *)grid_fine, dim3(BLOCKS), dim3(THREADS), arguments, 0, 0);
