@@ -352,15 +352,13 @@ int bf_line_parse(const bf_line *line, const bf_trace_limits *limits, bf_access 
 
 /* Puts a space and a number at `at`; traces are full of them, so this is not left to printf. */
 static char *put_number(char *at, uint32_t value) {
-  char digits[11];
-  char *from = digits + sizeof digits;
-  do
-    *--from = (char)('0' + value % 10);
-  while (value /= 10);
-  *--from = ' ';
-  for (; from < digits + sizeof digits; from++)
-    *at++ = *from;
-  return at;
+  unsigned digits = 1;
+  for (uint64_t power = 10; value >= power; power *= 10)
+    digits++;
+  *at = ' ';
+  for (unsigned i = digits; i > 0; i--, value /= 10)
+    at[i] = (char)('0' + value % 10);
+  return at + 1 + digits;
 }
 
 /* A space and the mask in at least eight digits. */
@@ -373,12 +371,14 @@ static char *put_mask(char *at, uint64_t mask) {
 }
 
 void bf_trace_print_line(const bf_access *access, bf_text *text) {
-  char line[64 + BF_MAX_LANES * 11];
   bf_text_puts(text, bf_op_name(access->op));
-  char *at = put_mask(put_number(line, access->width_bytes), access->mask);
+  char *at = bf_text_room(text, 64 + BF_MAX_LANES * 11);
+  if (!at)
+    return;
+  at = put_mask(put_number(at, access->width_bytes), access->mask);
   for (uint64_t left = access->mask; left; left &= left - 1)
     at = put_number(at, access->address[__builtin_ctzll(left)]);
-  bf_text_add(text, line, (size_t)(at - line));
+  bf_text_took(text, at);
   if (access->count != 1)
     bf_text_addf(text, " x%llu", (unsigned long long)access->count);
   if (access->site) {
