@@ -19,10 +19,11 @@ static points collect(const bf_access *access) {
   points p;
   p.count = 0;
   p.element[0] = 0;
+  unsigned shift = (unsigned)__builtin_ctz(access->width_bytes); /* widths are powers of two */
   for (uint64_t left = access->mask; left; left &= left - 1) {
     int lane = __builtin_ctzll(left);
     p.lane[p.count] = lane;
-    p.element[p.count++] = access->address[lane] / access->width_bytes;
+    p.element[p.count++] = access->address[lane] >> shift;
   }
   return p;
 }
@@ -111,12 +112,23 @@ static bool fit_block(const points *p, int width_x, fit *f) {
   return agrees(f, p);
 }
 
+/* The next smaller divisor of lanes, which are a power of two more often than not. */
+static unsigned smaller_divisor(unsigned lanes, unsigned divisor) {
+  if ((lanes & (lanes - 1)) == 0)
+    return divisor / 2;
+  do
+    divisor--;
+  while (divisor > 1 && lanes % divisor);
+  return divisor;
+}
+
 /* The block with the smallest strides, the widest of equal ones. */
 static bool fit_smallest_block(const points *p, unsigned lanes, fit *best) {
   bool found = false;
-  for (int width_x = (int)lanes - 1; width_x > 1; width_x--) {
+  for (unsigned width_x = smaller_divisor(lanes, lanes); width_x > 1;
+       width_x = smaller_divisor(lanes, width_x)) {
     fit f;
-    if (lanes % (unsigned)width_x || !fit_block(p, width_x, &f))
+    if (!fit_block(p, (int)width_x, &f))
       continue;
     int64_t size = llabs(f.stride_x) + llabs(f.stride_y);
     if (!found || size < llabs(best->stride_x) + llabs(best->stride_y))

@@ -1,4 +1,4 @@
-/* Addresses of lanes, one lane at a time: the reference for the vector version. */
+/* Addresses of lanes, one lane at a time: the reference for the vector versions. */
 #include "access/lanes.h"
 
 #include <stddef.h>
@@ -61,10 +61,12 @@ static void place(const uint32_t *relative, uint32_t mask, uint32_t first, uint3
 const bf_lanes_kernel bf_lanes_plain = {"plain", list, take, place};
 
 const bf_lanes_kernel *bf_lanes_available(unsigned index) {
-  const bf_lanes_kernel *usable[2] = {&bf_lanes_plain};
+  const bf_lanes_kernel *usable[3] = {&bf_lanes_plain};
   unsigned count = 1;
 #if defined(__x86_64__) && !defined(BF_NO_SIMD)
   __builtin_cpu_init();
+  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi2"))
+    usable[count++] = &bf_lanes_avx2;
   if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
       __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512vbmi") &&
       __builtin_cpu_supports("avx512vbmi2") && __builtin_cpu_supports("bmi2"))
@@ -74,6 +76,8 @@ const bf_lanes_kernel *bf_lanes_available(unsigned index) {
 }
 
 const bf_lanes_kernel *bf_lanes_best(void) {
-  const bf_lanes_kernel *fast = bf_lanes_available(1);
-  return fast ? fast : &bf_lanes_plain;
+  const bf_lanes_kernel *best = &bf_lanes_plain;
+  for (unsigned i = 1; bf_lanes_available(i); i++)
+    best = bf_lanes_available(i);
+  return best;
 }

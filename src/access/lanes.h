@@ -1,5 +1,6 @@
-/* Inside room access: what is done to the addresses of 32 lanes together, lane by lane (lanes.c)
- * and sixteen lanes at a time (lanes_avx512.c). bf_lanes_best picks at run time. */
+/* Inside room access: what is done to the addresses of 32 lanes together, lane by lane (lanes.c),
+ * eight (lanes_avx2.c) and sixteen lanes at a time (lanes_avx512.c). bf_lanes_best picks at run
+ * time. */
 #ifndef BF_ACCESS_LANES_H
 #define BF_ACCESS_LANES_H
 
@@ -30,7 +31,7 @@ typedef struct bf_lanes_kernel {
 
 extern const bf_lanes_kernel bf_lanes_plain;
 #if defined(__x86_64__)
-extern const bf_lanes_kernel bf_lanes_avx512;
+extern const bf_lanes_kernel bf_lanes_avx2, bf_lanes_avx512;
 #endif
 /* All that this CPU can run, slowest first; NULL past the last. */
 const bf_lanes_kernel *bf_lanes_available(unsigned index);

@@ -10,6 +10,7 @@
 typedef struct parser {
   const bf_line *line;
   const char *at; /* what is left */
+  const char *end;
   const bf_trace_limits *limits;
   bf_diagnostic *diagnostic;
   bf_access *access;
@@ -192,6 +193,44 @@ static int parse_address(parser *p) {
   return BF_OK;
 }
 
+/* The number of digits, 1 to 7, at the beginning of eight bytes, and their value; 0 where none or
+ * all of them are digits. Bytes that are no digit get their top bit set: the first of them ends the
+ * number. The digits are then moved to the end, behind zeros, and neighbours added up: two by two,
+ * and the four pairs by one multiplication for each half. */
+static unsigned read_digits(const char *at, uint32_t *value) {
+  uint64_t bytes;
+  memcpy(&bytes, at, sizeof bytes);
+  bytes ^= UINT64_C(0x3030303030303030);
+  uint64_t others = (bytes | (bytes + UINT64_C(0x7676767676767676))) & UINT64_C(0x8080808080808080);
+  if (others == 0 || others & 0x80)
+    return 0;
+  unsigned bits = (unsigned)__builtin_ctzll(others) & ~7U;
+  bytes <<= 64 - bits;
+  bytes = bytes * 10 + (bytes >> 8);
+  const uint64_t pairs = UINT64_C(0x000000FF000000FF);
+  bytes = (bytes & pairs) * (100 + (UINT64_C(1000000) << 32)) +
+          (bytes >> 16 & pairs) * (1 + (UINT64_C(10000) << 32));
+  *value = (uint32_t)(bytes >> 32);
+  return bits / 8;
+}
+
+/* Takes decimal addresses of up to seven digits, each with one space behind it, as long as there
+ * are any; all else is left to parse_item. Whether it took one. */
+static bool take_addresses(parser *p) {
+  unsigned before = p->addresses, lanes = p->generator_at ? 0 : p->limits->lanes, digits;
+  uint32_t value;
+  if (__BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__)
+    return false;
+  while (p->end - p->at >= 8 && p->addresses < lanes && (digits = read_digits(p->at, &value)) &&
+         p->at[digits] == ' ') {
+    p->address[p->addresses] = value;
+    p->address_at[p->addresses++] = p->at;
+    p->addresses_end = p->at + digits;
+    p->at += digits + 1;
+  }
+  return p->addresses != before;
+}
+
 /* A number of a generator: at most 32 bits and a sign. */
 static int parse_element(parser *p, const char *what, int64_t least, int64_t *value) {
   const char *start = p->at;
@@ -326,7 +365,8 @@ static int parse_access(parser *p) {
   BF_TRY(parse_width(p));
   BF_TRY(parse_mask(p));
   while (find_token(p))
-    BF_TRY(parse_item(p));
+    if (!take_addresses(p))
+      BF_TRY(parse_item(p));
   return p->generator_at ? generate_addresses(p) : assign_addresses(p);
 }
 
@@ -336,6 +376,7 @@ int bf_line_parse(const bf_line *line, const bf_trace_limits *limits, bf_access 
   memset(&p, 0, offsetof(parser, address));
   p.line = line;
   p.at = line->text;
+  p.end = line->text + strlen(line->text);
   p.limits = limits;
   p.diagnostic = diagnostic;
   p.access = access;
@@ -352,15 +393,13 @@ int bf_line_parse(const bf_line *line, const bf_trace_limits *limits, bf_access 
 
 /* Puts a space and a number at `at`; traces are full of them, so this is not left to printf. */
 static char *put_number(char *at, uint32_t value) {
-  char digits[11];
-  char *from = digits + sizeof digits;
-  do
-    *--from = (char)('0' + value % 10);
-  while (value /= 10);
-  *--from = ' ';
-  for (; from < digits + sizeof digits; from++)
-    *at++ = *from;
-  return at;
+  unsigned digits = 1;
+  for (uint64_t power = 10; value >= power; power *= 10)
+    digits++;
+  *at = ' ';
+  for (unsigned i = digits; i > 0; i--, value /= 10)
+    at[i] = (char)('0' + value % 10);
+  return at + 1 + digits;
 }
 
 /* A space and the mask in at least eight digits. */
@@ -373,12 +412,14 @@ static char *put_mask(char *at, uint64_t mask) {
 }
 
 void bf_trace_print_line(const bf_access *access, bf_text *text) {
-  char line[64 + BF_MAX_LANES * 11];
   bf_text_puts(text, bf_op_name(access->op));
-  char *at = put_mask(put_number(line, access->width_bytes), access->mask);
+  char *at = bf_text_room(text, 64 + BF_MAX_LANES * 11);
+  if (!at)
+    return;
+  at = put_mask(put_number(at, access->width_bytes), access->mask);
   for (uint64_t left = access->mask; left; left &= left - 1)
     at = put_number(at, access->address[__builtin_ctzll(left)]);
-  bf_text_add(text, line, (size_t)(at - line));
+  bf_text_took(text, at);
   if (access->count != 1)
     bf_text_addf(text, " x%llu", (unsigned long long)access->count);
   if (access->site) {

@@ -119,9 +119,11 @@ static slot *find_slot(const bf_workload *workload, const bf_access *access, uin
 /* Copies an access with the workload's own site and zeros for inactive lanes. */
 static int normalise(bf_workload *workload, const bf_access *access, bf_access *own) {
   *own = *access;
-  for (unsigned lane = 0; lane < BF_MAX_LANES; lane++)
-    if (!(access->mask >> lane & 1))
-      own->address[lane] = 0;
+  if (access->mask >> 32 == 0)
+    memset(own->address + 32, 0, 32 * sizeof own->address[0]);
+  for (uint64_t left = ~access->mask & (access->mask >> 32 ? UINT64_MAX : UINT32_MAX); left;
+       left &= left - 1)
+    own->address[__builtin_ctzll(left)] = 0;
   if (!access->site)
     return BF_OK;
   uint32_t number;

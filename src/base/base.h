@@ -64,6 +64,10 @@ typedef struct bf_text {
 
 void bf_text_add(bf_text *text, const char *bytes, size_t size);
 void bf_text_puts(bf_text *text, const char *string);
+/* Where up to size bytes may be put behind the text; NULL where memory is exhausted. bf_text_took
+ * says where they end. */
+char *bf_text_room(bf_text *text, size_t size);
+void bf_text_took(bf_text *text, const char *end);
 void bf_text_addf(bf_text *text, const char *format, ...) BF_PRINTF(2, 3);
 void bf_text_free(bf_text *text);
 

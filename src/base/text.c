@@ -5,9 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-void bf_text_add(bf_text *text, const char *bytes, size_t size) {
+char *bf_text_room(bf_text *text, size_t size) {
   if (text->failed)
-    return;
+    return NULL;
   if (text->capacity - text->size <= size) {
     size_t capacity = text->capacity ? text->capacity : 256;
     while (capacity - text->size <= size)
@@ -15,14 +15,25 @@ void bf_text_add(bf_text *text, const char *bytes, size_t size) {
     char *data = realloc(text->data, capacity);
     if (!data) {
       text->failed = true;
-      return;
+      return NULL;
     }
     text->data = data;
     text->capacity = capacity;
   }
-  memcpy(text->data + text->size, bytes, size);
-  text->size += size;
+  return text->data + text->size;
+}
+
+void bf_text_took(bf_text *text, const char *end) {
+  text->size = (size_t)(end - text->data);
   text->data[text->size] = 0;
+}
+
+void bf_text_add(bf_text *text, const char *bytes, size_t size) {
+  char *at = bf_text_room(text, size);
+  if (!at)
+    return;
+  memcpy(at, bytes, size);
+  bf_text_took(text, at + size);
 }
 
 void bf_text_puts(bf_text *text, const char *string) { bf_text_add(text, string, strlen(string)); }

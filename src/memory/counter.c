@@ -24,7 +24,8 @@
 enum {
   MOST_WORDS = 1 << 18, /* that have a stamp */
   MOST_BANKS = 64,
-  STAMP_COUNT = 256, /* a stamp is the number of the phase times this, plus accesses in it */
+  STAMP_COUNT = 256, /* above all numbers of lanes; a stamp is the number of the phase times this,
+                        plus accesses in it */
 };
 
 /* How accesses of one operation and width are counted. */
@@ -277,11 +278,12 @@ static passes count_all(bf_counter *counter, const count_plan *plan, const uint3
   return (passes){fullest, distinct <= banks ? most : 0};
 }
 
-/* All lanes at once, where the kernel can. */
+/* All lanes at once, where the kernel can. Numbers of lanes among the stamps are never taken for
+ * stamps, which begin with STAMP_COUNT. */
 static passes count_at_once(const bf_counter *counter, const count_plan *plan,
                             const uint32_t *address, uint32_t lanes) {
-  bf_served served =
-      counter->kernel->serve(address, lanes, plan->unit_shift, counter->bank_of_word);
+  bf_served served = counter->kernel->serve(address, lanes, plan->unit_shift, counter->bank_of_word,
+                                            counter->stamp);
   if (plan->count_duplicates)
     return (passes){served.accesses, served.sharing};
   return (passes){served.words, 1};

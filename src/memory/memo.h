@@ -30,9 +30,10 @@ typedef struct bf_served {
 } bf_served;
 
 /* Serves the lanes of a mask that is not 0. Words are address >> shift; their banks are the low 5
- * bits or, under a hash, bank_of_word[word]. */
+ * bits or, under a hash, bank_of_word[word]. Numbers of lanes may be put into owner, one per word,
+ * whatever is there. */
 typedef bf_served bf_serve_lanes(const uint32_t *address, uint32_t mask, unsigned shift,
-                                 const uint8_t *bank_of_word);
+                                 const uint8_t *bank_of_word, uint32_t *owner);
 
 typedef struct bf_memo_kernel {
   const char *name;

@@ -1,4 +1,4 @@
-/* Finding patterns, eight lanes at a time. */
+/* Finding patterns and counting new ones, eight lanes at a time. */
 #include "memory/memo.h"
 
 #include <immintrin.h>
@@ -59,4 +59,106 @@ static bf_memo *find(bf_memo *table, const uint32_t *address, uint64_t key, uint
   return memo;
 }
 
-const bf_memo_kernel bf_memo_avx2 = {"avx2", find, NULL};
+/* Lanes whose number is still in the place of their word when all lanes have put theirs there: one
+ * of the lanes of each word. */
+static inline uint32_t put_owners(const uint32_t *word, uint32_t mask, uint32_t *owner) {
+  uint32_t owners = 0;
+  if (mask == UINT32_MAX) {
+    for (uint32_t lane = 0; lane < BF_MEMO_LANES; lane++)
+      owner[word[lane]] = lane;
+    for (uint32_t lane = 0; lane < BF_MEMO_LANES; lane++)
+      owners |= (uint32_t)(owner[word[lane]] == lane) << lane;
+    return owners;
+  }
+  for (uint32_t left = mask; left; left &= left - 1)
+    owner[word[__builtin_ctz(left)]] = (uint32_t)__builtin_ctz(left);
+  for (uint32_t left = mask; left; left &= left - 1) {
+    uint32_t lane = (uint32_t)__builtin_ctz(left);
+    owners |= (uint32_t)(owner[word[lane]] == lane) << lane;
+  }
+  return owners;
+}
+
+/* Lanes of the word that most lanes want. */
+static unsigned most_sharing(const uint32_t *word, uint32_t mask, const uint32_t *owner) {
+  uint8_t lanes[BF_MEMO_LANES] = {0};
+  unsigned most = 0;
+  for (uint32_t left = mask; left; left &= left - 1) {
+    unsigned own = ++lanes[owner[word[__builtin_ctz(left)]]];
+    most = own > most ? own : most;
+  }
+  return most;
+}
+
+/* The bits of each number, counted. */
+static inline __m256i bits_of(__m256i x) {
+  const __m256i nibble = _mm256_set1_epi8(15), one = _mm256_set1_epi8(1);
+  const __m256i count = _mm256_setr_epi8(0, 1, 1, 2, 1, 2, 2, 3, 1, 2, 2, 3, 2, 3, 3, 4, 0, 1, 1, 2,
+                                         1, 2, 2, 3, 1, 2, 2, 3, 2, 3, 3, 4);
+  __m256i low = _mm256_shuffle_epi8(count, _mm256_and_si256(x, nibble));
+  __m256i high = _mm256_shuffle_epi8(count, _mm256_and_si256(_mm256_srli_epi32(x, 4), nibble));
+  return _mm256_madd_epi16(_mm256_maddubs_epi16(_mm256_add_epi8(low, high), one),
+                           _mm256_set1_epi16(1));
+}
+
+/* The most lanes of a mask in one of 32 banks. plane[b] has bit b of the bank of each lane. A
+ * vector holds eight banks: which lanes have their low three bits is the same for all four. */
+static inline unsigned fullest_bank(const uint32_t *plane, uint32_t mask) {
+  const __m256i number = _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7);
+  __m256i lanes = _mm256_set1_epi32((int)mask), most = _mm256_setzero_si256();
+  for (int bit = 0; bit < 3; bit++) {
+    __m256i one = _mm256_set1_epi32(1 << bit);
+    __m256i is_clear = _mm256_cmpeq_epi32(_mm256_and_si256(number, one), most);
+    lanes = _mm256_and_si256(lanes, _mm256_xor_si256(_mm256_set1_epi32((int)plane[bit]), is_clear));
+  }
+  for (unsigned i = 0; i < VECTORS; i++) {
+    uint32_t with = (i & 1 ? plane[3] : ~plane[3]) & (i & 2 ? plane[4] : ~plane[4]);
+    most = _mm256_max_epi32(most, bits_of(_mm256_and_si256(lanes, _mm256_set1_epi32((int)with))));
+  }
+  return (unsigned)fold_max(most);
+}
+
+/* Bit planes of the banks of all lanes. */
+static inline void bank_planes(const uint32_t *word, uint32_t mask, const uint8_t *bank_of_word,
+                               uint32_t *plane) {
+  const __m256i low = _mm256_set1_epi32(31);
+  _Alignas(32) uint8_t own[BF_MEMO_LANES] = {0};
+  __m256i bank;
+  if (bank_of_word) {
+    for (uint32_t left = mask; left; left &= left - 1)
+      own[__builtin_ctz(left)] = bank_of_word[word[__builtin_ctz(left)]];
+    bank = _mm256_load_si256((const __m256i *)own);
+  } else {
+    __m256i part[VECTORS];
+    for (unsigned i = 0; i < VECTORS; i++)
+      part[i] = _mm256_and_si256(_mm256_load_si256((const __m256i *)word + i), low);
+    __m256i halves = _mm256_packus_epi16(_mm256_packus_epi32(part[0], part[1]),
+                                         _mm256_packus_epi32(part[2], part[3]));
+    bank = _mm256_permutevar8x32_epi32(halves, _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7));
+  }
+  for (int bit = 0; bit < 5; bit++)
+    plane[bit] = (uint32_t)_mm256_movemask_epi8(_mm256_slli_epi16(bank, 7 - bit));
+}
+
+/* A bank needs as many wavefronts as its words have owners. */
+static bf_served serve(const uint32_t *address, uint32_t mask, unsigned shift,
+                       const uint8_t *bank_of_word, uint32_t *owner) {
+  _Alignas(32) uint32_t word[BF_MEMO_LANES];
+  uint32_t plane[5];
+  __m128i by = _mm_cvtsi32_si128((int)shift);
+  for (unsigned i = 0; i < VECTORS; i++) {
+    __m256i at = _mm256_loadu_si256((const __m256i *)address + i);
+    _mm256_store_si256((__m256i *)word + i, _mm256_srl_epi32(at, by));
+  }
+  uint32_t owners = put_owners(word, mask, owner);
+  bank_planes(word, mask, bank_of_word, plane);
+  bf_served served = {.words = fullest_bank(plane, owners), .sharing = 1};
+  served.accesses = served.words;
+  if (owners != mask) {
+    served.accesses = fullest_bank(plane, mask);
+    served.sharing = most_sharing(word, mask, owner);
+  }
+  return served;
+}
+
+const bf_memo_kernel bf_memo_avx2 = {"avx2", find, serve};

@@ -88,7 +88,8 @@ static inline __m512i equal_across(__m512i high, __m512i low) {
  * wavefronts as it has marked lanes. Lanes that are not active want words of their own, beyond all
  * memory. */
 static bf_served serve(const uint32_t *address, uint32_t mask, unsigned shift,
-                       const uint8_t *bank_of_word) {
+                       const uint8_t *bank_of_word, uint32_t *owner) {
+  (void)owner;
   const __m512i beyond =
       _mm512_setr_epi32(-1, -2, -3, -4, -5, -6, -7, -8, -9, -10, -11, -12, -13, -14, -15, -16);
   __mmask16 low_mask = (__mmask16)mask, high_mask = (__mmask16)(mask >> 16);

@@ -107,6 +107,31 @@ static void addresses_per_active_lane(void **state) {
   assert_int_equal(access.address[2], 16);
 }
 
+/* Numbers of every length, with zeros in front, before every separator and at the end of the line.
+ */
+static void addresses_are_read_in_every_form(void **state) {
+  (void)state;
+  static const char *const separators[] = {" ", " ", " ", "  ", "\t", " \t "};
+  uint64_t random = 3;
+  for (unsigned i = 0; i < 5000; i++) {
+    char line[1024];
+    uint32_t mask = draw(&random) | 1, expected[32] = {0};
+    int size = sprintf(line, "ld 1 %x", mask);
+    for (uint32_t left = mask; left; left &= left - 1) {
+      uint32_t value = draw(&random) % 32768 >> draw(&random) % 16;
+      unsigned digits = 1 + draw(&random) % 12;
+      expected[__builtin_ctz(left)] = value;
+      size += sprintf(line + size, "%s", separators[draw(&random) % 6]);
+      size += sprintf(line + size, draw(&random) % 8 ? "%0*u" : "0x%0*x", (int)digits, value);
+    }
+    bf_access access;
+    bf_diagnostic diagnostic;
+    assert_int_equal(parse(line, &access, &diagnostic), 1);
+    for (unsigned lane = 0; lane < 32; lane++)
+      assert_int_equal(access.address[lane], expected[lane]);
+  }
+}
+
 static void addresses_per_lane_ignore_inactive_ones(void **state) {
   (void)state;
   char line[512] = "st 1 0x80000001";
@@ -777,6 +802,7 @@ static void workloads_of_the_project_are_read(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(addresses_per_active_lane),
+      cmocka_unit_test(addresses_are_read_in_every_form),
       cmocka_unit_test(addresses_per_lane_ignore_inactive_ones),
       cmocka_unit_test(count_and_site_stand_anywhere),
       cmocka_unit_test(a_site_may_hold_any_other_byte),
