@@ -314,10 +314,33 @@ static void members_that_never_come(void **state) {
   assert_non_null(strstr(fault.text, "waits for lanes of mask 0x"));
 }
 
+/* The same where they wait for the other block of a cluster, which waits for the first ones. */
+static void members_at_the_barrier_of_a_cluster(void **state) {
+  (void)state;
+  static const char body[] = ".reg .pred %h; .reg .b32 %a;\n"
+                             "setp.lt.u32 %h, %index, 16; @!%h bra REST;\n"
+                             "redux.sync.add.u32 %a, %index, -1;\n"
+                             "REST: barrier.cluster.arrive;\nbarrier.cluster.wait;";
+  bed at;
+  char *text = lanes_text("", body, 4, 4);
+  bed_open_text(&at, "lanes.ptx", text, strlen(text), NULL);
+  uint64_t parameters[2] = {bed_alloc(&at, 512, 0), bed_alloc(&at, 512, 0)};
+  bf_emu_launch launch = bed_launch(&at, "lanes", 2, LANES, parameters, sizeof parameters);
+  launch.cluster[0] = 2;
+  launch.cluster[1] = launch.cluster[2] = 1;
+  bf_emu_fault fault = bed_run(&at, &launch).fault;
+  assert_int_equal(fault.kind, BF_EMU_DEADLOCK);
+  assert_int_equal(fault.block[0], 0);
+  assert_non_null(strstr(fault.text, "lane 16 waits at the barrier of the cluster at PTX line"));
+  bed_close(&at);
+  free(text);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(members_elsewhere),
       cmocka_unit_test(members_that_never_come),
+      cmocka_unit_test(members_at_the_barrier_of_a_cluster),
       cmocka_unit_test(shuffles_by_registers),
       cmocka_unit_test(shuffles_by_numbers),
       cmocka_unit_test(shuffles_of_divergent_lanes),
