@@ -191,25 +191,49 @@ static bool is_float(bf_op op) {
   return op == BF_OP_REDF || op == BF_OP_FATOM || op == BF_OP_F64 || op == BF_OP_F16X2;
 }
 
+/* The different words of an access, in the order of their first lanes, and how many lanes want
+ * each; found by a hash as lines are. */
+typedef struct word_table {
+  uint8_t place[4 * BF_EMU_LANES];
+  uint64_t address[BF_EMU_LANES];
+  uint8_t lanes[BF_EMU_LANES];
+  unsigned words;
+} word_table;
+
+/* Adds a lane that wants the word at an address. */
+static void add_word(word_table *table, uint64_t address) {
+  enum { PLACES = sizeof table->place };
+  unsigned at = (unsigned)(address * UINT64_C(0x9e3779b97f4a7c15) >> 32) & (PLACES - 1);
+  while (table->place[at] && table->address[table->place[at] - 1] != address)
+    at = (at + 1) & (PLACES - 1);
+  if (!table->place[at]) {
+    table->address[table->words] = address;
+    table->lanes[table->words++] = 0;
+    table->place[at] = (uint8_t)table->words;
+  }
+  table->lanes[table->place[at] - 1]++;
+}
+
 /* Makes the operations of each line those of the word that most lanes want, over its sectors, or
  * pairs of them where words have 8 bytes; counts different words. */
-static void count_same_words(bf_sim_sm *sm, const bf_emu_event *event) {
+static void count_same_words(bf_sim_sm *sm, const bf_emu_event *event, line_table *lines) {
   enum { SECTORS = BF_SIM_LINE_BYTES / BF_SIM_SECTOR_BYTES };
   bf_sim_touched *touched = &sm->touched;
   uint8_t most[2 * BF_EMU_LANES][SECTORS] = {{0}};
   unsigned part_bytes = BF_SIM_SECTOR_BYTES * (event->width_bytes > 4 ? 2 : 1);
-  for (uint32_t left = event->mask; left; left &= left - 1) {
-    uint64_t address = event->global_address[__builtin_ctz(left)];
-    uint8_t same = 0;
-    for (uint32_t other = left; other; other &= other - 1)
-      same = (uint8_t)(same + (event->global_address[__builtin_ctz(other)] == address));
-    touched->words += same == 1; /* the last lane of its word */
-    uint64_t moved = bf_sim_moved_address(sm, address);
-    for (unsigned i = 0; i < touched->lines; i++)
-      if (touched->line[i].line == moved / BF_SIM_LINE_BYTES) {
-        uint8_t *own = &most[i][moved % BF_SIM_LINE_BYTES / part_bytes];
-        *own = same > *own ? same : *own;
-      }
+  word_table table;
+  memset(table.place, 0, sizeof table.place);
+  table.words = 0;
+  for (uint32_t left = event->mask; left; left &= left - 1)
+    add_word(&table, event->global_address[__builtin_ctz(left)]);
+  touched->words += table.words;
+  for (unsigned i = 0; i < table.words; i++) {
+    uint64_t moved = bf_sim_moved_address(sm, table.address[i]);
+    uint8_t place = *find_line(touched, lines, moved / BF_SIM_LINE_BYTES);
+    if (!place)
+      continue;
+    uint8_t *own = &most[place - 1][moved % BF_SIM_LINE_BYTES / part_bytes];
+    *own = table.lanes[i] > *own ? table.lanes[i] : *own;
   }
   for (unsigned i = 0; i < touched->lines; i++) {
     touched->line[i].operations = 0;
@@ -221,19 +245,19 @@ static void count_same_words(bf_sim_sm *sm, const bf_emu_event *event) {
   }
 }
 
-/* Adds the lines of one access to global memory to what was touched. */
-static void touch_lines(bf_sim_sm *sm, const bf_emu_event *event) {
+/* Adds the lines of one access to global memory to what was touched, and to the table of its lines.
+ */
+static void touch_lines(bf_sim_sm *sm, const bf_emu_event *event, line_table *table) {
   bf_sim_touched *touched = &sm->touched;
   uint64_t behind = (BF_EMU_LANES - 1) * event->width_bytes;
   touched->is_store |= event->op == BF_OP_ST;
   touched->is_atomic |= event->op != BF_OP_ST && event->op != BF_OP_LD;
-  line_table table = {{0}};
   for (unsigned i = 0; i < touched->lines; i++) /* of other accesses of the instruction */
-    *find_line(touched, &table, touched->line[i].line) = (uint8_t)(i + 1);
+    *find_line(touched, table, touched->line[i].line) = (uint8_t)(i + 1);
   if (is_row(event)) {
     uint64_t first = event->global_address[0], moved = bf_sim_moved_address(sm, first);
     if (bf_sim_moved_address(sm, first + behind) == moved + behind) {
-      touch_row(touched, &table, moved, event->width_bytes);
+      touch_row(touched, table, moved, event->width_bytes);
       return;
     }
   }
@@ -244,14 +268,15 @@ static void touch_lines(bf_sim_sm *sm, const bf_emu_event *event) {
         (unsigned)((address + event->width_bytes - 1) % BF_SIM_LINE_BYTES) / BF_SIM_SECTOR_BYTES;
     uint8_t sectors =
         last >= first ? (uint8_t)((2u << last) - (1u << first)) : (uint8_t)(1u << first);
-    add_line(touched, &table, address / BF_SIM_LINE_BYTES, sectors, 1);
+    add_line(touched, table, address / BF_SIM_LINE_BYTES, sectors, 1);
   }
 }
 
 static void touch_global(bf_sim_sm *sm, const bf_emu_event *event) {
-  touch_lines(sm, event);
+  line_table table = {{0}};
+  touch_lines(sm, event, &table);
   if (sm->touched.is_atomic && sm->gpu->l2_atomics == BF_SIM_ATOMICS_WORDS) {
-    count_same_words(sm, event);
+    count_same_words(sm, event, &table);
     sm->touched.is_unread = event->op == BF_OP_RED || sm->executing->is_unread;
     for (unsigned i = 0; i < sm->touched.lines && sm->executing->is_gathered; i++) {
       sm->touched.line[i].operations = 1;

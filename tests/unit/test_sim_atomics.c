@@ -22,7 +22,8 @@ static uint64_t cycles_of(const char *line, const char *changes) {
   return cycles;
 }
 
-/* Results of 32 words come later, one behind the other; those of one word, and those that nobody
+/* Results of 32 words, or of eight that lanes share, come later, one behind the other; those of one
+ * word, and those that nobody
  * reads, do not. */
 static void results_of_many_words_come_later(void **state) {
   (void)state;
@@ -31,6 +32,9 @@ static void results_of_many_words_come_later(void **state) {
     unsigned later; /* cycles, with 10 for each further word */
   } rows[] = {{"atom.global.exch.b32 %r1, [%d3], %r1;\n", 4 * 310},
               {"atom.global.exch.b32 %r1, [%d0], %r1;\n", 0},
+              {"and.b32 %r3, %r0, 7;\nmul.wide.u32 %d5, %r3, 256;\nadd.s64 %d5, %d0, %d5;\n"
+               "atom.global.exch.b32 %r1, [%d5], %r1;\n",
+               4 * 70},
               {"atom.global.add.u32 %r2, [%d3], %r1;\n", 0},
               {"red.global.add.u32 [%d3], %r1;\n", 0},
               {"ld.global.u32 %r2, [%d3];\nadd.u32 %r1, %r1, %r2;\n", 0}};
