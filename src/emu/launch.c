@@ -138,7 +138,7 @@ static outcome run_block(bf_emu_block *block) {
     }
     if (block->threads_alive == 0)
       return DONE;
-    if (!moved)
+    if (!moved && (waits || flight->races || !bf_emu_barrier_by_warps(block)))
       return waits ? WAITS : STUCK;
   }
 }

@@ -557,11 +557,9 @@ bf_emu_frame *bf_emu_frame_get(bf_emu_warp *warp, const bf_emu_code *code) {
 
 /* ---- Barriers ---- */
 
-void bf_emu_barrier_check(bf_emu_block *block, unsigned number) {
+/* Lets all go on that wait at a barrier. */
+static void open_barrier(bf_emu_block *block, unsigned number) {
   bf_emu_barrier *barrier = &block->barrier[number];
-  uint32_t expected = barrier->expected ? barrier->expected : block->threads_alive;
-  if (barrier->arrived == 0 || barrier->arrived < expected)
-    return;
   barrier->result_and = barrier->ands;
   barrier->result_or = barrier->ors;
   barrier->result_sum = barrier->sums;
@@ -575,4 +573,41 @@ void bf_emu_barrier_check(bf_emu_block *block, unsigned number) {
         warp->path[i].state = BF_EMU_READY;
   }
   block->epoch += number < BF_EMU_NAMED_BARRIERS;
+}
+
+void bf_emu_barrier_check(bf_emu_block *block, unsigned number) {
+  bf_emu_barrier *barrier = &block->barrier[number];
+  uint32_t expected = barrier->expected ? barrier->expected : block->threads_alive;
+  if (barrier->arrived != 0 && barrier->arrived >= expected)
+    open_barrier(block, number);
+}
+
+/* The lanes of a warp that wait at a barrier, and those that wait for them by a mask on another
+ * side of the branch that the former are in. */
+static uint32_t beside_barrier(const bf_emu_warp *warp, unsigned number) {
+  uint32_t waiting = 0, beside = 0;
+  for (unsigned i = 0; i < warp->paths; i++) {
+    const bf_emu_path *path = &warp->path[i];
+    if (path->state != BF_EMU_AT_BARRIER || path->barrier != number)
+      continue;
+    waiting |= path->mask;
+    for (unsigned k = 0; path->join && k < warp->paths; k++)
+      if (warp->path[k].state == BF_EMU_AT_MEETING && warp->path[k].goes_by_mask &&
+          warp->path[k].join == path->join)
+        beside |= warp->path[k].mask;
+  }
+  return waiting ? waiting | beside : 0;
+}
+
+bool bf_emu_barrier_by_warps(bf_emu_block *block) {
+  for (unsigned number = 0; number < BF_EMU_NAMED_BARRIERS; number++) {
+    bool is_complete = block->barrier[number].arrived && !block->barrier[number].expected;
+    for (unsigned w = 0; w < block->warps && is_complete; w++)
+      is_complete = !(block->warp[w].alive & ~beside_barrier(&block->warp[w], number));
+    if (is_complete) {
+      open_barrier(block, number);
+      return true;
+    }
+  }
+  return false;
 }

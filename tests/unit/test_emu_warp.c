@@ -277,7 +277,7 @@ static void members_elsewhere(void **state) {
   assert_int_equal(try_split("@%h shfl.sync.down.b32 %x, %a, 8, 31, -1;", "", out).fault.kind,
                    BF_EMU_NO_FAULT);
   assert_int_equal(out[3], 11);
-  /* Each half at its own: neither sees the other's. */
+  /* Each half at its own: neither sees the other's, as opposed to an H200. */
   bf_emu_result result = try_split("redux.sync.add.u32 %x, %a, -1; bra DONE;",
                                    "redux.sync.add.u32 %x, %a, -1;\nDONE:", out);
   assert_int_equal(result.fault.kind, BF_EMU_NO_FAULT);
@@ -286,6 +286,21 @@ static void members_elsewhere(void **state) {
   /* The other half goes on behind the branch, to the next one. */
   assert_int_equal(try_split("bar.warp.sync -1;", "bar.warp.sync -1;", out).fault.kind,
                    BF_EMU_NO_FAULT);
+}
+
+/* Members that wait at a barrier on the other side of the branch pass it, as warps are counted
+ * there; not where all would come to it. */
+static void members_at_a_barrier_beside(void **state) {
+  (void)state;
+  uint32_t out[LANES];
+  for (unsigned i = 0; i < sizeof split_forms / sizeof *split_forms; i++) {
+    char half[100];
+    snprintf(half, sizeof half, "%s bra DONE;", split_forms[i]);
+    assert_int_equal(try_split(half, "bar.sync 0;\nDONE:", out).fault.kind, BF_EMU_NO_FAULT);
+    assert_int_equal(out[31], 31);
+    assert_int_equal(try_split(half, "barrier.sync 0, 64;\nDONE:", out).fault.kind,
+                     BF_EMU_DEADLOCK);
+  }
 }
 
 /* Where members wait for what cannot come before, that is told, with both places. */
@@ -339,6 +354,7 @@ static void members_at_the_barrier_of_a_cluster(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(members_elsewhere),
+      cmocka_unit_test(members_at_a_barrier_beside),
       cmocka_unit_test(members_that_never_come),
       cmocka_unit_test(members_at_the_barrier_of_a_cluster),
       cmocka_unit_test(shuffles_by_registers),
