@@ -574,6 +574,7 @@ static bool select_barrier(bf_emu_decoder *decoder, const bf_ptx_instruction *in
                            bf_emu_op *op) {
   if (bf_ptx_has(instruction, "warp")) {
     op->a = bf_emu_source(decoder, &instruction->operand[0], BF_PTX_U32);
+    op->small[2] = BF_EMU_ALIKE_BARRIER;
     op->run = step_warp_barrier;
     return true;
   }

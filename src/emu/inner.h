@@ -266,13 +266,32 @@ typedef struct bf_emu_path {
   bf_emu_join *join;
   enum { BF_EMU_READY, BF_EMU_AT_BARRIER, BF_EMU_AT_MEETING, BF_EMU_AT_CLUSTER } state;
   uint32_t meeting;  /* AT_MEETING: lanes that must come */
-  bool goes_by_mask; /* and they may come to another instruction with the same mask */
+  bool goes_by_mask; /* and they may come to another one of this kind with the same mask */
   unsigned barrier;  /* AT_BARRIER: which */
   bool yielded;
   const bf_emu_op
       *test; /* it gave up its turn in a loop around this test of an mbarrier, or NULL */
   uint64_t test_address; /* of that mbarrier */
 } bf_emu_path;
+
+/* small[2] of an operation that lanes of a mask may execute at several places at once, where
+ * small[0..2], its qualifiers, are equal. */
+enum bf_emu_alike {
+  BF_EMU_NOT_ALIKE,
+  BF_EMU_ALIKE_SHUFFLE,
+  BF_EMU_ALIKE_VOTE,
+  BF_EMU_ALIKE_MATCH,
+  BF_EMU_ALIKE_REDUX,
+  BF_EMU_ALIKE_BARRIER
+};
+
+/* What lanes at several places bring to such an operation. */
+typedef struct bf_emu_party {
+  bool is_complete; /* all have brought theirs; before, operations only leave it here */
+  uint32_t lanes;   /* that have come */
+  uint32_t yes;     /* vote: their predicates */
+  uint64_t value[BF_EMU_LANES];
+} bf_emu_party;
 
 /* Whom a path may wait for: other threads of its block, or of all. */
 typedef enum bf_emu_polled { BF_EMU_POLLS_BLOCK = 1, BF_EMU_POLLS_GRID = 2 } bf_emu_polled;
@@ -305,7 +324,8 @@ struct bf_emu_warp {
   uint32_t lanes;  /* that exist */
   uint8_t polled;  /* bf_emu_polled: memory was read in a way that waits for others */
   bool is_meeting; /* the operation that runs has met all it waited for */
-  uint8_t *local;  /* local memory: stack_bytes per lane, lane after lane; NULL: none */
+  bf_emu_party *party; /* and those that execute the same elsewhere; NULL: it is held alone */
+  uint8_t *local;      /* local memory: stack_bytes per lane, lane after lane; NULL: none */
 
   bf_emu_path path[BF_EMU_LANES]; /* those that do not run now */
   uint32_t tid[3][BF_EMU_LANES];
@@ -479,8 +499,9 @@ uint8_t *bf_emu_tolerate(bf_emu_warp *warp, const bf_emu_op *op, bf_ptx_space sp
  * when the others have come. lanes are those that execute the operation (BF_MASK). */
 bool bf_emu_meet(bf_emu_warp *warp, const bf_emu_op *op, uint32_t lanes, uint32_t members);
 /* The same for what ptxas has lanes wait for by their mask alone (shfl, vote, match, redux,
- * bar.warp.sync): lanes of the mask may wait at other instructions, and lanes that go another way
- * are not waited for if they end. Where members cannot come the launch ends. */
+ * bar.warp.sync): lanes of the mask may wait at another instruction that is the same operation with
+ * the same qualifiers, and lanes that go another way are not waited for if they end. Where members
+ * cannot come the launch ends. */
 bool bf_emu_meet_by_mask(bf_emu_warp *warp, const bf_emu_op *op, uint32_t lanes, uint32_t members);
 /* Whether no member that is alive is missing among the lanes that have met; false: the launch has
  * ended. For what makes an H200 hang where some never come: instructions of a whole warp (ldmatrix,

@@ -2,7 +2,9 @@
  *
  * The forms with .sync have a mask of members. Its lanes meet first (bf_emu_meet); every lane may
  * have a mask of its own, as long as it names lanes that execute the same instruction. Lanes that
- * have exited take no part. */
+ * have exited take no part. Lanes at several places that execute the same operation with the same
+ * mask do so together, as on an H200 (tests/data/h200/split_warps.tsv): each place leaves what its
+ * lanes bring at the party, and then computes its results from what all have brought. */
 #include "emu/inner.h"
 
 #if defined(__AVX2__)
@@ -34,6 +36,41 @@ static bool meet(bf_emu_warp *warp, const bf_emu_op *op, uint32_t members_at, ui
   if (!bf_emu_meet_by_mask(warp, op, mine, all_members(warp, members_at, mine)))
     return false;
   *lanes = BF_MASK();
+  return true;
+}
+
+/* The values of op->a, bytes each, of the lanes that take part, *all: of those here, or where
+ * others execute the same elsewhere, of all of them, in room. NULL: they were only left there. */
+static const void *share_values(const bf_emu_warp *warp, const bf_emu_op *op, uint32_t lanes,
+                                unsigned bytes, uint32_t *all, uint64_t *room) {
+  const uint8_t *own = BF_LANES(const uint8_t, op->a);
+  bf_emu_party *party = warp->party;
+  *all = lanes;
+  if (!party)
+    return own;
+  if (!party->is_complete) {
+    BF_EACH_LANE(lanes, lane) memcpy(&party->value[lane], own + lane * bytes, bytes);
+    return NULL;
+  }
+  *all = party->lanes;
+  memcpy(room, own, (size_t)bytes * BF_EMU_LANES);
+  BF_EACH_LANE(party->lanes, lane)
+  memcpy((uint8_t *)room + lane * bytes, &party->value[lane], bytes);
+  return room;
+}
+
+/* The same for predicates, at first those of the lanes here. False: they were only left there. */
+static bool share_votes(const bf_emu_warp *warp, uint32_t lanes, uint32_t *all, uint32_t *yes) {
+  bf_emu_party *party = warp->party;
+  *all = lanes;
+  if (!party)
+    return true;
+  if (!party->is_complete) {
+    party->yes |= *yes & lanes;
+    return false;
+  }
+  *all = party->lanes;
+  *yes = party->yes;
   return true;
 }
 
@@ -111,12 +148,20 @@ static inline void permute(const uint32_t *a, const uint32_t *from, uint32_t *va
 #endif
 }
 
-/* Gives the lanes what they asked for. a and d may be the same register. */
+/* Gives the lanes what they asked for: 0 from lanes that have exited, as on an H200
+ * (tests/data/h200/split_warps.tsv, shfl in a loop). a and d may be the same register. */
 static const bf_emu_op *deliver(bf_emu_warp *warp, const bf_emu_op *op, uint32_t lanes,
                                 const shuffle *wish) {
-  uint32_t value[BF_EMU_LANES];
+  uint64_t room[BF_EMU_LANES];
+  uint32_t value[BF_EMU_LANES], all;
+  const uint32_t *a = share_values(warp, op, lanes, sizeof *a, &all, room);
+  if (!a)
+    return op + 1;
   uint32_t *d = BF_LANES(uint32_t, op->d);
-  permute(BF_LANES(const uint32_t, op->a), wish->from, value);
+  permute(a, wish->from, value);
+  if (warp->alive != UINT32_MAX)
+    for (unsigned lane = 0; lane < BF_EMU_LANES; lane++)
+      value[lane] &= -(warp->alive >> wish->from[lane] & 1);
   BF_SET_LANES(lanes, d, value[lane]);
   bf_emu_set_predicate(warp, op->e, lanes, wish->in_range);
   return op + 1;
@@ -176,12 +221,13 @@ typedef struct lane_group {
 /* The first group of lanes that execute. */
 static lane_group first_group(uint32_t lanes) { return (lane_group){.left = lanes}; }
 
-/* Goes on to the next group; false where there is none. member is an array over the lanes. */
-static bool next_group(const uint32_t *member, uint32_t lanes, lane_group *group) {
+/* Goes on to the next group; false where there is none. member is an array over the lanes; all are
+ * those that take part, here or elsewhere. */
+static bool next_group(const uint32_t *member, uint32_t all, lane_group *group) {
   if (!group->left)
     return false;
   uint32_t mask = member[__builtin_ctz(group->left)];
-  group->lanes = lanes & mask;
+  group->lanes = all & mask;
   group->takers = group->left & lanes_of_mask(member, mask);
   group->left &= ~group->takers;
   return true;
@@ -216,12 +262,14 @@ static void announce(bf_emu_warp *warp, const bf_emu_op *op, uint32_t takers, ui
 
 /* vote.sync: the predicate at a, negated where b is ~0. */
 static const bf_emu_op *vote_sync(bf_emu_warp *warp, const bf_emu_op *op) {
-  uint32_t lanes;
+  uint32_t lanes, all;
   if (!meet(warp, op, op->c, &lanes))
     return NULL;
   const uint32_t *member = BF_LANES(const uint32_t, op->c);
   uint32_t yes = BF_PREDICATE(op->a) ^ op->b;
-  for (lane_group group = first_group(lanes); next_group(member, lanes, &group);)
+  if (!share_votes(warp, lanes, &all, &yes))
+    return op + 1;
+  for (lane_group group = first_group(lanes); next_group(member, all, &group);)
     announce(warp, op, group.takers, count_votes(op->small[0], group.lanes, yes & group.lanes));
   return op + 1;
 }
@@ -233,16 +281,15 @@ static const bf_emu_op *vote_here(bf_emu_warp *warp, const bf_emu_op *op) {
   return op + 1;
 }
 
-/* The lanes of group that hold what lane holds; small[0] is its bytes. */
-static uint32_t lanes_like(const bf_emu_warp *warp, const bf_emu_op *op, uint32_t group,
-                           unsigned lane) {
+/* The lanes of group that hold what lane holds, of values of small[0] bytes. */
+static uint32_t lanes_like(const bf_emu_op *op, const void *value, uint32_t group, unsigned lane) {
   uint32_t same[BF_EMU_LANES];
   if (op->small[0] == 8) {
-    const uint64_t *a = BF_LANES(const uint64_t, op->a);
+    const uint64_t *a = value;
     for (unsigned i = 0; i < BF_EMU_LANES; i++)
       same[i] = a[i] == a[lane];
   } else {
-    const uint32_t *a = BF_LANES(const uint32_t, op->a);
+    const uint32_t *a = value;
     for (unsigned i = 0; i < BF_EMU_LANES; i++)
       same[i] = a[i] == a[lane];
   }
@@ -251,13 +298,17 @@ static uint32_t lanes_like(const bf_emu_warp *warp, const bf_emu_op *op, uint32_
 
 /* match.any: the lanes of the group that hold the same as the lane. d may be a. */
 static const bf_emu_op *match_any(bf_emu_warp *warp, const bf_emu_op *op) {
-  uint32_t lanes, result[BF_EMU_LANES] = {0};
+  uint64_t room[BF_EMU_LANES];
+  uint32_t lanes, all, result[BF_EMU_LANES] = {0};
   if (!meet(warp, op, op->c, &lanes))
     return NULL;
+  const void *a = share_values(warp, op, lanes, op->small[0], &all, room);
+  if (!a)
+    return op + 1;
   const uint32_t *member = BF_LANES(const uint32_t, op->c);
-  for (lane_group group = first_group(lanes); next_group(member, lanes, &group);) {
+  for (lane_group group = first_group(lanes); next_group(member, all, &group);) {
     for (uint32_t left = group.takers; left;) {
-      uint32_t same = lanes_like(warp, op, group.lanes, (unsigned)__builtin_ctz(left));
+      uint32_t same = lanes_like(op, a, group.lanes, (unsigned)__builtin_ctz(left));
       uint32_t takers = same & left;
       BF_EACH_LANE(takers, lane) result[lane] = same;
       left &= ~takers & (left - 1);
@@ -270,13 +321,17 @@ static const bf_emu_op *match_any(bf_emu_warp *warp, const bf_emu_op *op) {
 
 /* match.all: the group where all of it hold the same, else 0; e is the predicate that says so. */
 static const bf_emu_op *match_all(bf_emu_warp *warp, const bf_emu_op *op) {
-  uint32_t lanes, result[BF_EMU_LANES] = {0}, agreed = 0;
+  uint64_t room[BF_EMU_LANES];
+  uint32_t lanes, all, result[BF_EMU_LANES] = {0}, agreed = 0;
   if (!meet(warp, op, op->c, &lanes))
     return NULL;
+  const void *a = share_values(warp, op, lanes, op->small[0], &all, room);
+  if (!a)
+    return op + 1;
   const uint32_t *member = BF_LANES(const uint32_t, op->c);
-  for (lane_group group = first_group(lanes); next_group(member, lanes, &group);) {
+  for (lane_group group = first_group(lanes); next_group(member, all, &group);) {
     unsigned first = group.lanes ? (unsigned)__builtin_ctz(group.lanes) : 0;
-    if (lanes_like(warp, op, group.lanes, first) == group.lanes) {
+    if (lanes_like(op, a, group.lanes, first) == group.lanes) {
       agreed |= group.takers;
       BF_SET_LANES(group.takers, result, group.lanes);
     }
@@ -317,9 +372,8 @@ static uint32_t combine_floats(bool is_min, bool keep_nan, uint32_t x, uint32_t 
     return (uint32_t)x;                                                                            \
   } while (0)
 
-/* redux of lanes (at least one): small[0] is the mode, small[1] the flags. */
-static uint32_t reduce(const bf_emu_warp *warp, const bf_emu_op *op, uint32_t lanes) {
-  const uint32_t *a = BF_LANES(const uint32_t, op->a);
+/* redux of values a of lanes (at least one): small[0] is the mode, small[1] the flags. */
+static uint32_t reduce(const bf_emu_op *op, const uint32_t *a, uint32_t lanes) {
   switch ((enum redux_mode)op->small[0]) {
   case AND:
     REDUCE(uint32_t, UINT32_MAX, x & y);
@@ -350,12 +404,16 @@ static uint32_t reduce(const bf_emu_warp *warp, const bf_emu_op *op, uint32_t la
 }
 
 static const bf_emu_op *redux(bf_emu_warp *warp, const bf_emu_op *op) {
-  uint32_t lanes, result[BF_EMU_LANES] = {0};
+  uint64_t room[BF_EMU_LANES];
+  uint32_t lanes, all, result[BF_EMU_LANES] = {0};
   if (!meet(warp, op, op->c, &lanes))
     return NULL;
+  const uint32_t *a = share_values(warp, op, lanes, sizeof *a, &all, room);
+  if (!a)
+    return op + 1;
   const uint32_t *member = BF_LANES(const uint32_t, op->c);
-  for (lane_group group = first_group(lanes); next_group(member, lanes, &group);) {
-    uint32_t value = group.lanes ? reduce(warp, op, group.lanes) : 0;
+  for (lane_group group = first_group(lanes); next_group(member, all, &group);) {
+    uint32_t value = group.lanes ? reduce(op, a, group.lanes) : 0;
     BF_SET_LANES(group.takers, result, value);
   }
   uint32_t *d = BF_LANES(uint32_t, op->d);
@@ -428,6 +486,7 @@ static bool select_shuffle(bf_emu_decoder *decoder, const bf_ptx_instruction *in
   op->a = bf_emu_source(decoder, &operand[1], BF_PTX_B32);
   op->small[0] = (uint8_t)mode;
   op->small[1] = is_sync;
+  op->small[2] = BF_EMU_ALIKE_SHUFFLE;
   if (is_sync)
     set_members(op, bf_emu_source(decoder, &operand[4], BF_PTX_B32));
   if (operand[2].kind == BF_PTX_INTEGER && operand[3].kind == BF_PTX_INTEGER) {
@@ -474,6 +533,7 @@ static bool select_vote(bf_emu_decoder *decoder, const bf_ptx_instruction *instr
   if (is_sync && !is_word(&operand[2]))
     return bf_emu_refuse(decoder, "a mask that does not have 32 bits");
   op->small[0] = (uint8_t)mode;
+  op->small[2] = BF_EMU_ALIKE_VOTE;
   op->d = bf_emu_destination(decoder, &operand[0]);
   op->a = predicate_source(decoder, &operand[1], &op->b);
   if (is_sync)
@@ -491,9 +551,11 @@ static bool select_match(bf_emu_decoder *decoder, const bf_ptx_instruction *inst
       !is_word(&operand[2]) || !bind_pair(decoder, &operand[0], op))
     return bf_emu_refuse(decoder, "match of registers of another size");
   op->small[0] = (uint8_t)bytes;
+  op->small[1] = bf_ptx_has(instruction, "all");
+  op->small[2] = BF_EMU_ALIKE_MATCH;
   op->a = bf_emu_source(decoder, &operand[1], type);
   op->c = bf_emu_source(decoder, &operand[2], BF_PTX_B32);
-  op->run = bf_ptx_has(instruction, "all") ? match_all : match_any;
+  op->run = op->small[1] ? match_all : match_any;
   return true;
 }
 
@@ -536,6 +598,7 @@ static bool select_redux(bf_emu_decoder *decoder, const bf_ptx_instruction *inst
   op->small[0] = (uint8_t)mode;
   op->small[1] = (uint8_t)((bf_ptx_has(instruction, "abs") ? REDUX_ABS : 0) |
                            (bf_ptx_has(instruction, "NaN") ? REDUX_NAN : 0));
+  op->small[2] = BF_EMU_ALIKE_REDUX;
   op->d = bf_emu_destination(decoder, &operand[0]);
   op->a = bf_emu_source(decoder, &operand[1], instruction->type[0]);
   op->c = bf_emu_source(decoder, &operand[2], BF_PTX_B32);

@@ -266,25 +266,54 @@ static bool hold_meeting(bf_emu_warp *warp, const bf_emu_path *meeting) {
   return true;
 }
 
-/* Holds all meetings whose lanes go by mask, where lanes at several instructions are together all
- * that the mask names: as hardware does, which compares masks and not instructions. False: the
- * launch has ended. */
-static bool hold_all(bf_emu_warp *warp, uint32_t mask) {
-  for (unsigned i = 0; i < warp->paths; i++) {
-    const bf_emu_path path = warp->path[i];
-    if (path.state == BF_EMU_AT_MEETING && path.goes_by_mask && path.meeting == mask &&
-        !hold_meeting(warp, &path))
-      return false;
-  }
-  return true;
+/* Whether path waits by a mask. */
+static bool waits_by_mask(const bf_emu_path *path) {
+  return path->state == BF_EMU_AT_MEETING && path->goes_by_mask;
 }
 
-/* The lanes that wait at some instruction with the mask of path. */
+/* Whether path waits to execute together what the other does, there or elsewhere: the same
+ * operation with the same qualifiers and the same mask. */
+static bool waits_alike(const bf_emu_path *path, const bf_emu_path *other) {
+  if (!waits_by_mask(path))
+    return false;
+  if (path->at == other->at && path->frame == other->frame)
+    return true;
+  return path->meeting == other->meeting && path->at->small[2] != BF_EMU_NOT_ALIKE &&
+         memcmp(path->at->small, other->at->small, 3) == 0;
+}
+
+/* Has the lanes of path leave at warp->party what they bring to its operation. */
+static void bring(bf_emu_warp *warp, const bf_emu_path *path) {
+  warp->active = path->mask;
+  warp->frame = path->frame;
+  warp->registers = path->frame->registers;
+  path->at->run(warp, path->at);
+  warp->active = 0;
+}
+
+/* Holds the meeting of a path together with those at other places that execute the same. False: the
+ * launch has ended. */
+static bool hold_alike(bf_emu_warp *warp, const bf_emu_path *meeting) {
+  const bf_emu_path first = *meeting;
+  bf_emu_party party = {0};
+  bool goes_on = true;
+  warp->party = &party;
+  for (unsigned i = 0; i < warp->paths; i++)
+    if (waits_alike(&warp->path[i], &first))
+      bring(warp, &warp->path[i]);
+  party.is_complete = true;
+  for (unsigned i = 0; i < warp->paths && goes_on; i++)
+    if (waits_alike(&warp->path[i], &first))
+      goes_on = hold_meeting(warp, &warp->path[i]);
+  warp->party = NULL;
+  return goes_on;
+}
+
+/* The lanes that wait for the meeting of path, there or elsewhere. */
 static uint32_t gathered_by_mask(const bf_emu_warp *warp, const bf_emu_path *path) {
   uint32_t lanes = 0;
   for (unsigned i = 0; i < warp->paths; i++)
-    if (warp->path[i].state == BF_EMU_AT_MEETING && warp->path[i].goes_by_mask &&
-        warp->path[i].meeting == path->meeting)
+    if (waits_alike(&warp->path[i], path))
       lanes |= comers(&warp->path[i]);
   return lanes;
 }
@@ -295,9 +324,7 @@ static uint32_t gathered_by_mask(const bf_emu_warp *warp, const bf_emu_path *pat
 static bool let_go(bf_emu_warp *warp, uint32_t lanes) {
   for (unsigned i = 0; i < warp->paths; i++) {
     bf_emu_path *path = &warp->path[i];
-    uint32_t beside = path->state == BF_EMU_AT_MEETING && path->goes_by_mask
-                          ? path->mask & ~comers(path) & lanes
-                          : 0;
+    uint32_t beside = waits_by_mask(path) ? path->mask & ~comers(path) & lanes : 0;
     if (beside) {
       bf_emu_path made = {
           .at = path->at + 1, .mask = beside, .frame = path->frame, .join = path->join};
@@ -322,18 +349,18 @@ static const bf_emu_path *path_of(const bf_emu_warp *warp, unsigned lane) {
   return NULL;
 }
 
-/* Brings lanes further that wait for others by a mask, where no meeting is complete. False: there
- * are none, or nothing in the warp can bring the others. */
+/* Brings lanes further that wait for others by a mask, where no meeting at one place is complete.
+ * Where races are looked for, nobody is let go: what lanes pass by is told. False: there are none,
+ * or nothing in the warp can bring the others. */
 static bool meet_by_mask(bf_emu_warp *warp) {
   for (unsigned i = 0; i < warp->paths; i++) {
     const bf_emu_path *path = &warp->path[i];
-    if (path->state == BF_EMU_AT_MEETING && path->goes_by_mask &&
-        (path->meeting & warp->alive & ~gathered_by_mask(warp, path)) == 0)
-      return hold_all(warp, path->meeting);
+    if (waits_by_mask(path) && (path->meeting & warp->alive & ~gathered_by_mask(warp, path)) == 0)
+      return hold_alike(warp, path);
   }
-  for (unsigned i = 0; i < warp->paths; i++) {
+  for (unsigned i = 0; i < warp->paths && !warp->worker->flight->races; i++) {
     const bf_emu_path *path = &warp->path[i];
-    if (path->state == BF_EMU_AT_MEETING && path->goes_by_mask &&
+    if (waits_by_mask(path) &&
         let_go(warp, path->meeting & warp->alive & ~gathered_by_mask(warp, path)))
       return true;
   }
@@ -356,7 +383,7 @@ static bool meet_somewhere(bf_emu_warp *warp) {
   }
   if (!any)
     return false;
-  if (!warp->worker->flight->races && meet_by_mask(warp))
+  if (meet_by_mask(warp))
     return true;
   if (warp->worker->flight->stop || somebody_waits)
     return false;
@@ -400,7 +427,12 @@ bool bf_emu_all_came(bf_emu_warp *warp, const bf_emu_op *op, uint32_t lanes, uin
 /* bf_emu_meet, and bf_emu_meet_by_mask where goes_by_mask. */
 static bool meet(bf_emu_warp *warp, const bf_emu_op *op, uint32_t lanes, uint32_t members,
                  bool goes_by_mask) {
-  uint32_t missing = members & warp->alive & ~lanes;
+  bf_emu_party *party = warp->party;
+  if (party && !party->is_complete) {
+    party->lanes |= lanes;
+    return true;
+  }
+  uint32_t missing = members & warp->alive & ~lanes & ~(party ? party->lanes : 0);
   if (warp->is_meeting && missing && warp->worker->flight->races)
     return bf_emu_all_came(warp, op, lanes, members);
   if (warp->is_meeting || !missing) {
@@ -592,8 +624,7 @@ static uint32_t beside_barrier(const bf_emu_warp *warp, unsigned number) {
       continue;
     waiting |= path->mask;
     for (unsigned k = 0; path->join && k < warp->paths; k++)
-      if (warp->path[k].state == BF_EMU_AT_MEETING && warp->path[k].goes_by_mask &&
-          warp->path[k].join == path->join)
+      if (waits_by_mask(&warp->path[k]) && warp->path[k].join == path->join)
         beside |= warp->path[k].mask;
   }
   return waiting ? waiting | beside : 0;

@@ -76,6 +76,14 @@ static const struct {
     {START HALF "elect.sync %x|%p, 0xffff;\nover: " SYNC END, NULL},
     {START HALF "shfl.sync.bfly.b32 %x, %t, 1, 0x1f, 0x1ffff;\nover: " SYNC END,
      "its mask names them"},
+    /* The other half executes the same elsewhere, or something else. */
+    {START HALF "vote.sync.any.pred %p, %one, -1;\nbra past;\n"
+                "over: vote.sync.any.pred %p, %one, -1;\npast: " SYNC END,
+     NULL},
+    {START HALF "bar.warp.sync -1;\nbra past;\nover: bar.warp.sync -1;\npast: " SYNC END, NULL},
+    {START HALF "vote.sync.any.pred %p, %one, -1;\nbra past;\n"
+                "over: vote.sync.all.pred %p, %one, -1;\npast: " SYNC END,
+     "all must execute it together"},
 };
 
 static void cases_are_told_apart(void **state) {

@@ -264,28 +264,89 @@ static const char *const split_forms[] = {
     "bar.warp.sync -1;",
 };
 
-/* Members that pass an operation by are not waited for once they have ended, nor where they wait at
- * another one with the same mask. */
+/* Members that pass an operation by are not waited for once they have ended; a shuffle reads 0 of
+ * them. */
 static void members_elsewhere(void **state) {
   (void)state;
   uint32_t out[LANES];
   assert_int_equal(try_split(split_forms[0], "", out).fault.kind, BF_EMU_NO_FAULT);
   for (unsigned lane = 0; lane < LANES; lane++)
-    assert_int_equal(out[lane], lane < 16 ? lane + 8 : lane);
+    assert_int_equal(out[lane], lane < 8 ? lane + 8 : lane < 16 ? 0 : lane);
   assert_int_equal(try_split(split_forms[1], "", out).fault.kind, BF_EMU_NO_FAULT);
   assert_int_equal(out[0], 0xffff);
   assert_int_equal(try_split("@%h shfl.sync.down.b32 %x, %a, 8, 31, -1;", "", out).fault.kind,
                    BF_EMU_NO_FAULT);
   assert_int_equal(out[3], 11);
-  /* Each half at its own: neither sees the other's, as opposed to an H200. */
-  bf_emu_result result = try_split("redux.sync.add.u32 %x, %a, -1; bra DONE;",
-                                   "redux.sync.add.u32 %x, %a, -1;\nDONE:", out);
-  assert_int_equal(result.fault.kind, BF_EMU_NO_FAULT);
-  assert_int_equal(out[0], 120);
-  assert_int_equal(out[31], 376);
   /* The other half goes on behind the branch, to the next one. */
   assert_int_equal(try_split("bar.warp.sync -1;", "bar.warp.sync -1;", out).fault.kind,
                    BF_EMU_NO_FAULT);
+}
+
+/* Runs one operation in each half of a warp, in which %w holds 1000 more than %a, and checks what
+ * both get: a value of every lane computed from those of all. */
+static void check_both(const char *low, const char *high, const uint32_t *expected) {
+  char half[200], rest[200];
+  uint32_t out[LANES];
+  snprintf(half, sizeof half, "%s bra DONE;", low);
+  snprintf(rest, sizeof rest,
+           ".reg .b32 %%w; .reg .b64 %%v; add.u32 %%w, %%a, 1000;\n%s\nDONE:", high);
+  bf_emu_result result = try_split(half, rest, out);
+  if (result.fault.kind != BF_EMU_NO_FAULT)
+    fail_msg("%s | %s: %s", low, high, result.fault.text);
+  for (unsigned lane = 0; lane < LANES; lane++)
+    if (out[lane] != expected[lane])
+      fail_msg("%s | %s: lane %u has %u, expected %u", low, high, lane, out[lane], expected[lane]);
+}
+
+/* Each half at an operation of its own, the same with the same mask: each sees the lanes of both,
+ * whatever registers they bring. */
+static void members_at_both(void **state) {
+  (void)state;
+  uint32_t sum = 0, expected[LANES];
+  for (unsigned lane = 0; lane < LANES; lane++)
+    sum += lane < 16 ? lane : lane + 1000;
+  for (unsigned lane = 0; lane < LANES; lane++)
+    expected[lane] = sum;
+  check_both("redux.sync.add.u32 %x, %a, -1;", "redux.sync.add.u32 %x, %w, -1;", expected);
+  check_both("redux.sync.add.u32 %x, %a, -1;", "mov.b32 %x, %w; redux.sync.add.u32 %x, %x, -1;",
+             expected);
+  for (unsigned lane = 0; lane < LANES; lane++)
+    expected[lane] = 0x00ff0ff0; /* lanes 4 to 11, and 16 to 23 by a negated predicate */
+  check_both("add.u32 %x, %a, -4; setp.lt.u32 %p, %x, 8; vote.sync.ballot.b32 %x, %p, -1;",
+             "setp.gt.u32 %q, %w, 1023; vote.sync.ballot.b32 %x, !%q, -1;", expected);
+  for (unsigned lane = 0; lane < LANES; lane++)
+    expected[lane] = UINT32_C(0x11111111) << lane % 4;
+  check_both("and.b32 %x, %a, 3; match.any.sync.b32 %x, %x, -1;",
+             "and.b32 %w, %w, 3; match.any.sync.b32 %x, %w, -1;", expected);
+  for (unsigned lane = 0; lane < LANES; lane++)
+    expected[lane] = lane < 16 ? lane + 1016 : lane - 16;
+  check_both("shfl.sync.bfly.b32 %x, %a, 16, 31, -1;",
+             "mov.u32 %x, 16; shfl.sync.bfly.b32 %x, %w, %x, 31, -1;", expected);
+}
+
+/* match.all of both halves, where they agree and where they do not. */
+static void members_at_both_agree(void **state) {
+  (void)state;
+  uint32_t expected[LANES];
+  for (unsigned differs = 0; differs < 2; differs++) {
+    char high[100];
+    for (unsigned lane = 0; lane < LANES; lane++)
+      expected[lane] = differs ? 0 : UINT32_MAX;
+    snprintf(high, sizeof high, "mov.b64 %%v, %u; match.all.sync.b64 %%x|%%p, %%v, -1;", differs);
+    check_both(".reg .b64 %u; mov.b64 %u, 0; match.all.sync.b64 %x|%p, %u, -1;", high, expected);
+  }
+}
+
+/* What waits for lanes at other operations waits for ever, though the masks are the same. */
+static void members_at_another(void **state) {
+  (void)state;
+  uint32_t out[LANES];
+  for (unsigned i = 0; i + 1 < sizeof split_forms / sizeof *split_forms; i++) {
+    bf_emu_fault fault = try_split(split_forms[i], "bar.warp.sync -1;", out).fault;
+    assert_int_equal(fault.kind, BF_EMU_DEADLOCK);
+    if (!strstr(fault.text, "lane 16 waits for lanes of mask 0xffffffff at PTX line"))
+      fail_msg("%s", fault.text);
+  }
 }
 
 /* Members that wait at a barrier on the other side of the branch pass it, as warps are counted
@@ -354,6 +415,9 @@ static void members_at_the_barrier_of_a_cluster(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(members_elsewhere),
+      cmocka_unit_test(members_at_both),
+      cmocka_unit_test(members_at_both_agree),
+      cmocka_unit_test(members_at_another),
       cmocka_unit_test(members_at_a_barrier_beside),
       cmocka_unit_test(members_that_never_come),
       cmocka_unit_test(members_at_the_barrier_of_a_cluster),
