@@ -257,8 +257,27 @@ static bool find_instruction(bf_emu_warp *warp) {
   }
 }
 
+/* Whether some warp of the block can go on. The one behind own is asked first: most often it has
+ * not come yet. */
+static bool can_go_on(const bf_emu_block *block, unsigned own) {
+  for (unsigned i = 1; i <= block->warps; i++) {
+    const bf_emu_warp *warp = &block->warp[(own + i) % block->warps];
+    if (warp->at || bf_emu_can_run(warp))
+      return true;
+  }
+  return false;
+}
+
+/* Opens a barrier that every warp of a block has come to, after the last one, which waits or has
+ * ended (bf_emu_barrier_by_warps). False: there is none. */
+static bool open_by_warps(bf_emu_warp *warp) {
+  bf_emu_block *block = warp->block;
+  return !block->worker->flight->races && !can_go_on(block, warp->index) &&
+         bf_emu_barrier_by_warps(block);
+}
+
 bf_emu_turn bf_emu_warp_peek(bf_emu_warp *warp, bf_emu_next *next) {
-  bool found = find_instruction(warp);
+  bool found = find_instruction(warp) || (open_by_warps(warp) && find_instruction(warp));
   next->barriers = warp->block->epoch;
   if (!found)
     return warp->paths ? BF_EMU_TURN_WAITS : BF_EMU_TURN_ENDED;

@@ -57,10 +57,10 @@ bool bf_emu_can_run(const bf_emu_warp *warp);
 /* Checks whether barrier number of the block is complete, and lets its paths go. */
 void bf_emu_barrier_check(bf_emu_block *block, unsigned number);
 
-/* Where nobody of a block can go on: opens a barrier that every warp has come to, though other
- * lanes of some wait for those at the barrier, by a mask, on the other side of a branch. An H200
- * counts warps at a barrier without a number of threads (tests/data/h200/split_warps.tsv). False:
- * none. */
+/* Where nobody of a block can go on (launch.c, step.c): opens a barrier that every warp has come
+ * to, though other lanes of some wait for those at the barrier, by a mask, on the other side of a
+ * branch. An H200 counts warps at a barrier without a number of threads
+ * (tests/data/h200/split_warps.tsv). False: none. */
 bool bf_emu_barrier_by_warps(bf_emu_block *block);
 
 #endif

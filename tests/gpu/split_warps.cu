@@ -137,7 +137,8 @@ int main(int count, char **argument) {
   int operation = find(operations, OPERATIONS, argument[1]),
       place = find(places, PLACES, argument[2]);
   unsigned *out;
-  if (operation < 0 || place < 0 || cudaMallocManaged(&out, 64 * sizeof *out))
+  if (operation < 0 || place < 0 || cudaMallocManaged(&out, 64 * sizeof *out) ||
+      cudaMemset(out, 0, 64 * sizeof *out))
     return 2;
   launch<0, 0>(operation, place, out);
   cudaError_t error = cudaDeviceSynchronize();

@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 """What half a warp does at an instruction whose mask names all of it: the cases of split_warps.cu, on the GPU in this machine, or
-under `bankfold exec`. A line for each is printed: operation, place, `ends` or `hangs`, and a sum of what the threads have.
+under `bankfold exec`, also with `--gpu`. A line for each is printed: operation, place, `ends` or `hangs`, and a sum of what the threads have.
 
     split_warps.py BUILD           on the GPU; skipped (status 77) where there is none
     split_warps.py BUILD --exec    under BUILD/bankfold exec
+    split_warps.py BUILD --sim     under BUILD/bankfold exec --gpu h200
 
 The exit status is 1 where a case ends that hangs in tests/data/h200/split_warps.tsv, or the other way round, or ends with another
 sum.
@@ -35,7 +36,7 @@ def outcome(command, seconds):
             return "hangs", "-"
     if "ends, sum" in output:
         return "ends", output.split("sum ")[1].split()[0]
-    return ("hangs" if "deadlock" in errors else "fails"), "-"
+    return ("hangs" if "deadlock" in errors or "cannot go on: warps wait" in errors else "fails"), "-"
 
 
 def recorded():
@@ -50,10 +51,12 @@ def recorded():
 
 
 def main():
-    if len(sys.argv) < 2 or sys.argv[2:] not in ([], ["--exec"]):
+    modes = {(): [], ("--exec",): ["exec", "--"], ("--sim",): ["exec", "--gpu", "h200", "--"]}
+    words = modes.get(tuple(sys.argv[2:]))
+    if len(sys.argv) < 2 or words is None:
         print(__doc__, file=sys.stderr)
         return 2
-    under_exec = sys.argv[2:] == ["--exec"]
+    under_exec = bool(words)
     nvcc = shutil.which("nvcc", path=os.environ.get("PATH", "") + ":/usr/local/cuda/bin") or skip("no nvcc")
     if not under_exec and not os.path.exists("/dev/nvidiactl"):
         skip("no GPU")
@@ -62,7 +65,7 @@ def main():
         subprocess.run([nvcc, "-O3", "-std=c++17", "-arch=sm_90", "-o", program, SOURCE], check=True)
         listed = subprocess.run([program], capture_output=True, text=True, check=True).stdout
         cases = [tuple(line.split()) for line in listed.splitlines()]
-        before = [os.path.join(sys.argv[1], "bankfold"), "exec", "--"] if under_exec else []
+        before = [os.path.join(sys.argv[1], "bankfold"), *words] if under_exec else []
         with concurrent.futures.ThreadPoolExecutor(1 if under_exec else 6) as pool:
             outcomes = list(pool.map(lambda case: outcome([*before, program, *case], None if under_exec else SECONDS), cases))
     known, faults = recorded(), 0

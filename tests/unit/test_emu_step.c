@@ -11,7 +11,8 @@ static const char core[] = "tests/data/emu/core.ptx";
 
 /* "mix": lanes of every block go apart, vote, exchange and count; odd warps leave before the second
  * barrier, by falling off the end. "meet": halves of a warp come to one exchange by different ways.
- * "stuck": warp 0 waits for a warp that has ended. */
+ * "beside": halves of warps 0 and 1 vote, while the others and warp 2 wait at a barrier and warp 3
+ * ends. "stuck": warp 0 waits for a warp that has ended. */
 static const char program[] =
     ".version 7.0\n.target sm_70\n.address_size 64\n"
     ".visible .entry mix(.param .u64 out, .param .u32 number)\n{\n"
@@ -65,6 +66,25 @@ static const char program[] =
     "both:\n"
     "  shfl.sync.down.b32 %r2, %r1, 1, 31, -1;\n"
     "  st.global.u32 [%d2], %r2;\n"
+    "  ret;\n}\n"
+    ".visible .entry beside(.param .u64 out, .param .u32 number)\n{\n"
+    "  .reg .b32 %r<9>;\n  .reg .b64 %d<5>;\n  .reg .pred %p<3>;\n"
+    "  ld.param.u64 %d0, [out];\n"
+    "  mov.u32 %r0, %tid.x;\n"
+    "  mul.wide.u32 %d1, %r0, 4;\n  add.s64 %d2, %d0, %d1;\n"
+    "  setp.ge.u32 %p0, %r0, 96;\n"
+    "  @%p0 exit;\n"
+    "  mov.u32 %r1, 7;\n"
+    "  and.b32 %r2, %r0, 80;\n"
+    "  setp.eq.u32 %p1, %r2, 0;\n"
+    "  @%p1 bra low;\n"
+    "  setp.lt.u32 %p1, %r0, 64;\n"
+    "  bar.sync 0;\n"
+    "  bra done;\n"
+    "low:\n"
+    "  vote.sync.ballot.b32 %r1, %p1, -1;\n"
+    "done:\n"
+    "  st.global.u32 [%d2], %r1;\n"
     "  ret;\n}\n"
     ".visible .entry stuck(.param .u64 out, .param .u32 number)\n{\n"
     "  .reg .b32 %r<9>;\n  .reg .pred %p<2>;\n"
@@ -207,7 +227,8 @@ static void votes_exchanges_and_meetings(void **state) {
   (void)state;
   static const step_case cases[] = {{"mix", 4, 160, 1100, 0, true, false},
                                     {"mix", 2, 33, 1100, 0, true, true},
-                                    {"meet", 1, 64, 64, 0, true, true}};
+                                    {"meet", 1, 64, 64, 0, true, true},
+                                    {"beside", 2, 128, 128, 0, true, true}};
   bed at;
   bed_open_text(&at, "step.ptx", program, strlen(program), NULL);
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
