@@ -24,10 +24,10 @@ typedef struct bulk {
   uint32_t byte_mask;
   bool is_multicast, is_masked;
   bf_emu_reduce reduce;
-  bool is_tensor, is_im2col;
-  bool into_own; /* .shared::cta: the block's own memory */
-  bool is_pair;  /* .cta_group::2: the mbarrier may be in the other block of the pair */
-  unsigned rank, offsets;
+  bool is_tensor, is_im2col, is_picked; /* is_picked: gather4, scatter4 */
+  bool into_own;                        /* .shared::cta: the block's own memory */
+  bool is_pair; /* .cta_group::2: the mbarrier may be in the other block of the pair */
+  unsigned rank, coordinates, offsets;
   uint32_t at[BF_TENSOR_DIMENSIONS], offset[3];
 } bulk;
 
@@ -268,11 +268,13 @@ static bool read_box(bf_emu_warp *warp, const bf_emu_op *op, unsigned lane, bf_e
         warp, op, BF_EMU_BAD_INSTRUCTION, lane,
         "the tensor map is in shared memory: it must be in a parameter, constant or global");
   memcpy(&box->map, map, sizeof box->map);
-  for (unsigned i = 0; i < what->rank; i++)
+  for (unsigned i = 0; i < what->coordinates; i++)
     box->at[i] = BF_LANES(const int32_t, what->at[i])[lane];
   for (unsigned i = 0; i < what->offsets; i++)
     box->offset[i] = BF_LANES(const uint16_t, what->offset[i])[lane];
   const char *wrong = bf_emu_box_check(box, what->rank, what->is_im2col);
+  if (!wrong && what->is_picked)
+    wrong = bf_emu_box_pick(box);
   return !wrong || fail(warp, op, BF_EMU_BAD_INSTRUCTION, lane, wrong);
 }
 
@@ -532,14 +534,15 @@ static uint32_t word_place(bf_emu_decoder *decoder, const bf_ptx_operand *operan
 static void bind_tensor(bf_emu_decoder *decoder, const bf_ptx_instruction *instruction,
                         const bf_ptx_operand *operand, bulk *what) {
   if (operand->kind != BF_PTX_ADDRESS || operand->count != 2 ||
-      operand->item[1].kind != BF_PTX_VECTOR || operand->item[1].count != what->rank) {
-    bf_emu_refuse(decoder, "tensor without a coordinate for each dimension");
+      operand->item[1].kind != BF_PTX_VECTOR || operand->item[1].count != what->coordinates) {
+    bf_emu_refuse(decoder, what->is_picked ? "gather4 or scatter4 without a column and four rows"
+                                           : "tensor without a coordinate for each dimension");
     return;
   }
   bf_ptx_operand map = *operand;
   map.count = 1;
   what->map = bf_emu_bind_address(decoder, instruction, &map, BF_PTX_SPACE_NONE);
-  for (unsigned i = 0; i < what->rank; i++)
+  for (unsigned i = 0; i < what->coordinates; i++)
     what->at[i] = word_place(decoder, &operand->item[1].item[i], BF_PTX_S32);
 }
 
@@ -572,10 +575,10 @@ static void bind_rest(bf_emu_decoder *decoder, const bf_ptx_instruction *instruc
     bf_emu_refuse(decoder, "multicast without a mask of blocks");
 }
 
-/* Forms that only later GPUs have. */
+/* Forms that only later GPUs have, and that are not here. */
 static const char *newer_form(const bf_ptx_instruction *instruction) {
-  if (find_prefix(instruction, "tile::") || find_prefix(instruction, "im2col::"))
-    return "gather4, scatter4 and im2col::w, which sm_100 has";
+  if (find_prefix(instruction, "im2col::"))
+    return "im2col::w, which sm_100 has";
   if (bf_ptx_has(instruction, "ignore_oob"))
     return "ignore_oob";
   return NULL;
@@ -591,6 +594,12 @@ static bool select_tensor(bf_emu_decoder *decoder, const bf_ptx_instruction *ins
       what->rank = (unsigned)(instruction->modifier[i][0] - '0');
   if (what->rank < 1 || what->rank > BF_TENSOR_DIMENSIONS || (what->is_im2col && what->rank < 3))
     return bf_emu_refuse(decoder, "tensor of this number of dimensions");
+  const char *picks = find_prefix(instruction, "tile::");
+  what->is_picked = picks != NULL;
+  what->coordinates = picks ? 1 + BF_EMU_PICKED_ROWS : what->rank;
+  if (picks && (what->rank != 2 || what->reduce.operation != BF_EMU_REDUCE_NONE ||
+                strcmp(picks, what->way == STORE ? "tile::scatter4" : "tile::gather4") != 0))
+    return bf_emu_refuse(decoder, "rows of a tensor gathered or scattered in this form");
   unsigned map = what->way == LOAD ? 1 : 0, needed = what->way == LOAD    ? 3
                                                      : what->way == STORE ? 2
                                                                           : 1;

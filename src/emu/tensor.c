@@ -3,7 +3,9 @@
  * A box is made of rows: of a tile, the elements along the first dimension; of im2col, the channels
  * of a pixel. Rows follow each other in shared memory. A row is copied by pieces of 16 bytes, which
  * the swizzle puts somewhere else in the same 128 bytes; elements outside the tensor are filled
- * when they are loaded, and left out when they are stored.
+ * when they are loaded, and left out when they are stored. gather4 and scatter4 name four rows of a
+ * matrix, which follow each other in shared memory as those of a tile do; no GPU that has them was
+ * there to compare with.
  *
  * Of an interleaved tensor (NC/8DHWC8) an element is a slice of 16 or 32 bytes of channels,
  * whatever the type is: the first dimensions are those of space, W first, the last but one counts
@@ -147,6 +149,16 @@ const char *bf_emu_box_check(const bf_emu_box *box, unsigned rank, bool is_im2co
   return NULL;
 }
 
+const char *bf_emu_box_pick(bf_emu_box *box) {
+  bf_tensor_map *map = &box->map;
+  if (map->box[1] != 1)
+    return "gather4 and scatter4 with a tensor map whose box has more than one row";
+  box->is_picked = true;
+  map->box[1] = BF_EMU_PICKED_ROWS;
+  map->step[1] = 1;
+  return NULL;
+}
+
 /* ---- Rows ---- */
 
 /* Where a row lies: coordinates of its first element. */
@@ -220,8 +232,18 @@ static void visit_pixels(const bf_emu_box *box, visitor visit, void *context) {
   }
 }
 
+/* The rows that gather4 or scatter4 name. */
+static void visit_picked(const bf_emu_box *box, visitor visit, void *context) {
+  for (unsigned i = 0; i < BF_EMU_PICKED_ROWS; i++) {
+    row line = {.at = {box->at[0], box->at[1 + i]}};
+    visit(box, &line, i, context);
+  }
+}
+
 static void visit_rows(const bf_emu_box *box, visitor visit, void *context) {
-  if (box->map.is_im2col)
+  if (box->is_picked)
+    visit_picked(box, visit, context);
+  else if (box->map.is_im2col)
     visit_pixels(box, visit, context);
   else
     visit_tile(box, visit, context);
@@ -267,7 +289,7 @@ static bool find_corners(const bf_emu_box *box, row *low, row *high) {
 bool bf_emu_box_range(const bf_emu_box *box, uint64_t *first, uint64_t *end) {
   range all = {UINT64_MAX, 0};
   row low, high;
-  if (box->map.is_im2col) {
+  if (box->map.is_im2col || box->is_picked) {
     visit_rows(box, widen, &all);
   } else if (find_corners(box, &low, &high)) {
     widen(box, &low, 0, &all);

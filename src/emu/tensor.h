@@ -5,15 +5,23 @@
 #include "emu/reduce.h"
 #include "emu/tensor_map.h"
 
+enum { BF_EMU_PICKED_ROWS = 4 };
+
 /* A box that an instruction names: the map as it was then, where the box begins, and what im2col
- * adds to every pixel. */
+ * adds to every pixel. Of gather4 and scatter4 `at` has a column and four rows, and bf_emu_box_pick
+ * gives the map their number. */
 typedef struct bf_emu_box {
   bf_tensor_map map;
   int32_t at[BF_TENSOR_DIMENSIONS];
   uint16_t offset[3];
   uint32_t shared; /* address of the box in shared memory, on which the swizzle depends */
   bool is_store;
+  bool is_picked; /* gather4, scatter4 */
 } bf_emu_box;
+
+/* Makes the box of one row that the map has one of four, each at a place of its own; says what is
+ * wrong with such a box, or NULL. */
+const char *bf_emu_box_pick(bf_emu_box *box);
 
 /* Bytes of a box in shared memory. */
 uint64_t bf_emu_box_bytes(const bf_tensor_map *map);

@@ -15,7 +15,6 @@ REGISTERS = {"r": "b32", "l": "b64", "h": "b16", "f": "f32", "d": "f64", "q": "b
 REFUSED = [
     (r"^multimem\.", "memory of several GPUs at one address"),
     (r"clusterlaunchcontrol\.", "launches of clusters cancelled"),
-    (r"gather4|scatter4|im2col::w", "gather4, scatter4 and im2col::w"),
     (r"tcgen05\.mma\.ws[^;]*, \w+, %\d+;", "columns of zeros"),
     (r"^tcgen05\.cp\..*(4x256b|b8x16)", "tcgen05.cp of this shape or format"),
 ]

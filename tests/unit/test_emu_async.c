@@ -193,8 +193,19 @@ static void other_forms_are_refused(void **state) {
       tile,
       ".reg .b32 %s; mov.u32 %s, tile;\n"
       "cp.async.bulk.tensor.2d.shared::cta.global.tile::gather4.mbarrier::complete_tx::bytes "
+      "[%s], [%in, {%s, %s}], [barrier];",
+      "a column and four rows");
+  lanes_refused(
+      tile,
+      ".reg .b32 %s; mov.u32 %s, tile;\n"
+      "cp.async.bulk.tensor.3d.shared::cta.global.tile::gather4.mbarrier::complete_tx::bytes "
       "[%s], [%in, {%s, %s, %s, %s, %s}], [barrier];",
-      "gather4");
+      "gathered or scattered in this form");
+  lanes_refused(tile,
+                ".reg .b32 %s; .reg .b16 %h; mov.u32 %s, tile;\n"
+                "cp.async.bulk.tensor.3d.shared::cta.global.im2col::w.mbarrier::complete_tx::bytes "
+                "[%s], [%in, {%s, %s, %s}], [barrier], {%h, %h};",
+                "im2col::w");
 }
 
 /* Store wavefronts of one cp.async of a warp whose lane l copies from chunk l & mask, as an H200
