@@ -69,6 +69,8 @@ unsigned bf_rewrite_zeros_of_variable(const bf_rewrite_plan *plan,
     if (!bf_rewrite_use_of(kernel, at - 1))
       continue;
     unsigned bytes = bf_rewrite_alignment(plan, at - 1, bf_rewrite_pads(plan, kernel, at - 1));
+    if (kernel->starts_at_zero)
+      bytes = 1u << MOST_ALIGNED_BITS;
     least = smaller(bytes ? (unsigned)__builtin_ctz(bytes) : 0, least);
     is_used = true;
   }

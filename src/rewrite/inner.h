@@ -104,6 +104,8 @@ typedef struct bf_rewrite_kernel_plan {
   const bf_hash *hash;      /* of everything; NULL: none, or they differ by array */
   bool differs;             /* by array: as use says, and for the first open array: */
   const bf_hash *open_hash; /* of any open array that the kernel uses */
+  bool is_placed;           /* places in longer rows are computed at accesses */
+  bool starts_at_zero;      /* in copies of a plan: addresses count from where their arrays start */
   bool wanted, refused;
   unsigned capacity; /* of the list of obstacles */
 } bf_rewrite_kernel_plan;
@@ -112,7 +114,7 @@ typedef struct bf_rewrite_plan {
   const bf_ptx_module *module;
   bf_arena *arena;
   bool is_examination; /* no hashes: what would stand in the way of any */
-  bool padding_has_room, blocks_are_checked, resizes_dynamic, joins_logic, is_beside;
+  bool padding_has_room, blocks_are_checked, resizes_dynamic, joins_logic, is_beside, places_rows;
   unsigned functions; /* with a body */
   bf_rewrite_function *function;
   bf_table function_by_name; /* its number + 1 */
@@ -214,6 +216,11 @@ bool bf_rewrite_check_padding(bf_rewrite_plan *plan, bf_rewrite_kernel_plan *ker
 bf_ptx_variable bf_rewrite_declared(const bf_rewrite_plan *plan,
                                     const bf_rewrite_kernel_plan *kernel, unsigned variable);
 
+/* The padding of the array that an instruction accesses in a kernel, or NULL. */
+const bf_hash *bf_rewrite_padding_at(const bf_rewrite_plan *plan,
+                                     const bf_rewrite_kernel_plan *kernel,
+                                     const bf_rewrite_function *function, uint32_t instruction);
+
 /* ---- Tiles of wmma in arrays with longer rows (pad_tile.c) ---- */
 
 /* Why a tile cannot be where rows have `unused` bytes more, or NULL. */
@@ -257,6 +264,20 @@ int bf_rewrite_make_versions(bf_rewrite_plan *plan, bf_diagnostic *diagnostic);
 /* Adds longer rows to the code of a version; false when memory is exhausted. (pad.c) */
 bool bf_rewrite_pad_code(const bf_rewrite_plan *plan, const bf_rewrite_function *function,
                          bf_rewrite_version *version);
+/* Puts lines before those that stand before an instruction; false when memory is exhausted. */
+bool bf_rewrite_put_before(const bf_rewrite_plan *plan, bf_rewrite_code *code, uint32_t instruction,
+                           const bf_text *lines);
+
+/* ---- Places in longer rows, computed at the access (place.c) ---- */
+
+/* Why that cannot be done for an access, or NULL. */
+const char *bf_rewrite_refuse_place(const bf_rewrite_plan *plan,
+                                    const bf_rewrite_function *function, uint32_t index,
+                                    const bf_hash *padding);
+/* Adds them to the code of a version, in registers prefix0, ...; false when memory is exhausted. */
+bool bf_rewrite_place_code(const bf_rewrite_plan *plan, const bf_rewrite_function *function,
+                           bf_rewrite_version *version, const char *prefix, unsigned *places);
+
 /* The version of a function for a kernel; NULL: it needs none. */
 const bf_rewrite_version *bf_rewrite_find_version(const bf_rewrite_plan *plan,
                                                   const bf_rewrite_function *function,

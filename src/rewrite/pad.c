@@ -512,9 +512,8 @@ static bool list_writes(weaver *w) {
   return true;
 }
 
-/* Puts lines before those that stand before an instruction. */
-static bool put_before(const bf_rewrite_plan *plan, bf_rewrite_code *code, uint32_t instruction,
-                       const bf_text *lines) {
+bool bf_rewrite_put_before(const bf_rewrite_plan *plan, bf_rewrite_code *code, uint32_t instruction,
+                           const bf_text *lines) {
   const char *old = code->before[instruction] ? code->before[instruction] : "";
   size_t size = lines->size + strlen(old) + 1;
   char *all = bf_arena_alloc(plan->arena, size);
@@ -533,7 +532,7 @@ static void put_node(weaver *w, const node *n, bf_rewrite_code *code, uint64_t *
     if (!put_instruction(w, n, instruction, &text, &count))
       *line = instruction->line;
     else if (code) {
-      w->failed |= text.failed || !put_before(w->plan, code, w->write[i], &text);
+      w->failed |= text.failed || !bf_rewrite_put_before(w->plan, code, w->write[i], &text);
       code->added_instructions += count;
     }
     w->failed |= text.failed;
@@ -541,9 +540,9 @@ static void put_node(weaver *w, const node *n, bf_rewrite_code *code, uint64_t *
   }
 }
 
-/* The padding of the array that an instruction accesses in a kernel, or NULL. */
-static const bf_hash *padding_at(const bf_rewrite_plan *plan, const bf_rewrite_kernel_plan *kernel,
-                                 const bf_rewrite_function *function, uint32_t instruction) {
+const bf_hash *bf_rewrite_padding_at(const bf_rewrite_plan *plan,
+                                     const bf_rewrite_kernel_plan *kernel,
+                                     const bf_rewrite_function *function, uint32_t instruction) {
   bf_rewrite_origin origin = function->origin[instruction];
   if (!bf_rewrite_is_hashed(function, instruction) || origin.first < 0 || origin.second >= 0)
     return NULL;
@@ -615,7 +614,7 @@ static bool weave(const bf_rewrite_plan *plan, const bf_rewrite_kernel_plan *ker
   w.node = malloc(MOST_NODES * sizeof *w.node);
   bool done = w.node && list_writes(&w);
   for (uint32_t i = 0; done && i < w.function->instructions; i++)
-    if (is_same(padding_at(plan, kernel, function, i), padding)) {
+    if (is_same(bf_rewrite_padding_at(plan, kernel, function, i), padding)) {
       const bf_ptx_operand *address =
           &w.function->instruction[i]->operand[function->touch[i].operand];
       if (!is_followed(function, i))
@@ -629,7 +628,7 @@ static bool weave(const bf_rewrite_plan *plan, const bf_rewrite_kernel_plan *ker
     if (w.node[i].has_rows)
       put_node(&w, &w.node[i], code, line);
   for (uint32_t i = 0; done && code && !*line && i < w.function->instructions; i++)
-    if (is_same(padding_at(plan, kernel, function, i), padding))
+    if (is_same(bf_rewrite_padding_at(plan, kernel, function, i), padding))
       move_access(&w, function, i, code);
   free(w.node);
   return done && !w.failed;
@@ -674,7 +673,11 @@ bool bf_rewrite_pad_code(const bf_rewrite_plan *plan, const bf_rewrite_function 
     return true;
   choose_prefix(function->function->body, prefix, &number);
   const char *kept = bf_arena_copy(plan->arena, prefix);
-  if (!kept || !weave_all(plan, version->kernel, function, version->code, kept, &places, &line))
+  bool is_done = kept && (version->kernel->is_placed
+                              ? bf_rewrite_place_code(plan, function, version, kept, &places)
+                              : weave_all(plan, version->kernel, function, version->code, kept,
+                                          &places, &line));
+  if (!is_done)
     return false;
   const char *old = version->code->declarations ? version->code->declarations : "";
   size_t size = strlen(old) + 80;
@@ -760,7 +763,7 @@ static bool check_use(bf_rewrite_plan *plan, bf_rewrite_kernel_plan *kernel, bf_
 /* The same for an access. */
 static bool check_access(bf_rewrite_plan *plan, bf_rewrite_kernel_plan *kernel,
                          bf_rewrite_kernel *out, const bf_rewrite_function *own, uint32_t index) {
-  const bf_hash *padding = padding_at(plan, kernel, own, index);
+  const bf_hash *padding = bf_rewrite_padding_at(plan, kernel, own, index);
   uint64_t line = own->function->instruction[index]->line;
   if (!padding)
     return true;
@@ -782,6 +785,18 @@ static bool check_access(bf_rewrite_plan *plan, bf_rewrite_kernel_plan *kernel,
                                  own->touch[index].width_bytes, (unsigned long long)unused);
 }
 
+/* Why places cannot be computed at the accesses of a kernel, or NULL. */
+static const char *refuse_places(const bf_rewrite_plan *plan,
+                                 const bf_rewrite_kernel_plan *kernel) {
+  const bf_rewrite_function *own = &plan->function[kernel->index];
+  const char *why = NULL;
+  for (uint32_t i = 0; i < own->function->instructions && !why; i++) {
+    const bf_hash *padding = bf_rewrite_padding_at(plan, kernel, own, i);
+    why = padding ? bf_rewrite_refuse_place(plan, own, i, padding) : NULL;
+  }
+  return why;
+}
+
 bool bf_rewrite_check_padding(bf_rewrite_plan *plan, bf_rewrite_kernel_plan *kernel,
                               bf_rewrite_kernel *out) {
   bool any = false;
@@ -800,10 +815,17 @@ bool bf_rewrite_check_padding(bf_rewrite_plan *plan, bf_rewrite_kernel_plan *ker
   }
   if (!any || kernel->refused)
     return true;
+  const char *why = refuse_places(plan, kernel);
+  out->is_placed = kernel->is_placed;
+  if (kernel->is_placed)
+    return !why || bf_rewrite_add_obstacle(plan, kernel, out, 0, "longer rows, and %s", why);
   if (!weave_all(plan, kernel, &plan->function[kernel->index], NULL, "", &places, &line))
     return false;
-  return !line || bf_rewrite_add_obstacle(
-                      plan, kernel, out, line,
-                      "rows that cannot be made longer: the address is not a sum of subscripts "
-                      "times numbers");
+  out->can_be_placed = !line && !why && plan->places_rows;
+  out->is_placed = kernel->is_placed = line && !why && plan->places_rows;
+  return !line || kernel->is_placed ||
+         bf_rewrite_add_obstacle(
+             plan, kernel, out, line,
+             "rows that cannot be made longer: the address is not a sum of subscripts "
+             "times numbers");
 }

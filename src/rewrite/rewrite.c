@@ -5,6 +5,7 @@
 #include "ptx/rewritten.h"
 #include "verify/verify.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -108,6 +109,7 @@ static int choose_hashes(bf_rewrite_plan *plan, const bf_rewrite_options *option
   plan->resizes_dynamic = options && options->resizes_dynamic;
   plan->joins_logic = options && options->joins_logic;
   plan->is_beside = options && options->is_beside;
+  plan->places_rows = options && !options->keeps_accesses;
   for (unsigned k = 0; k < plan->kernels; k++) {
     bf_rewrite_kernel_plan *kernel = &plan->kernel[k];
     bool was_asked = false;
@@ -200,13 +202,23 @@ static bool refuse_again(bf_rewrite_plan *plan, bf_rewrite_result *result) {
   return true;
 }
 
-/* Refuses the kernels whose rewritten form the verifier rejected before. */
+/* Why the verifier rejected the rewritten form of a kernel; NULL: it did not. It did so again where
+ * places in longer rows were computed at accesses, or that is not possible (is_final). */
+typedef struct rejection {
+  const char *reason;
+  bool is_final;
+} rejection;
+
+/* Refuses the kernels whose rewritten form the verifier rejected before, or has their places
+ * computed at accesses. */
 static bool refuse_rejected(bf_rewrite_plan *plan, bf_rewrite_result *result,
-                            const char *const *rejected) {
-  for (unsigned k = 0; rejected && k < plan->kernels; k++)
-    if (rejected[k] &&
-        !bf_rewrite_add_obstacle(plan, &plan->kernel[k], &result->kernel[k], 0, "%s", rejected[k]))
+                            const rejection *rejected) {
+  for (unsigned k = 0; rejected && k < plan->kernels; k++) {
+    plan->kernel[k].is_placed = rejected[k].reason && !rejected[k].is_final;
+    if (rejected[k].is_final && !bf_rewrite_add_obstacle(plan, &plan->kernel[k], &result->kernel[k],
+                                                         0, "%s", rejected[k].reason))
       return false;
+  }
   return true;
 }
 
@@ -225,7 +237,7 @@ static bool has_hashed(const bf_rewrite_plan *plan, const bf_rewrite_kernel_plan
 }
 
 /* Says of every kernel what it does and what stands in its way. */
-static bool examine(bf_rewrite_plan *plan, bf_rewrite_result *result, const char *const *rejected) {
+static bool examine(bf_rewrite_plan *plan, bf_rewrite_result *result, const rejection *rejected) {
   if (!refuse_again(plan, result) || !refuse_rejected(plan, result, rejected) ||
       !bf_rewrite_align(plan))
     return false;
@@ -353,10 +365,10 @@ static int print(const bf_rewrite_plan *plan, bf_rewrite_result *result,
 
 /* ---- Whole modules ---- */
 
-/* rejected: per kernel, why the verifier rejected it before, or NULL; NULL: none. */
+/* rejected: per kernel; NULL: none. */
 static int plan_module(const bf_ptx_module *module, const bf_rewrite_options *options,
-                       const char *const *rejected, bf_rewrite_plan *plan,
-                       bf_rewrite_result *result, bf_diagnostic *diagnostic) {
+                       const rejection *rejected, bf_rewrite_plan *plan, bf_rewrite_result *result,
+                       bf_diagnostic *diagnostic) {
   *result = (bf_rewrite_result){0};
   if (!bf_rewrite_plan_make(module, &result->arena, plan))
     return bf_no_memory(diagnostic);
@@ -373,27 +385,32 @@ static int plan_module(const bf_ptx_module *module, const bf_rewrite_options *op
 
 /* ---- What the verifier rejects ---- */
 
-/* Why kernels were rejected: texts in the arena, per kernel or NULL. */
+/* Per kernel, or NULL where none was rejected. */
 typedef struct rejections {
   bf_arena arena;
-  const char **reason; /* NULL: none was */
+  rejection *kernel;
 } rejections;
 
-/* Notes that a kernel is rejected; the first reason counts. */
+/* Notes that a kernel is rejected; the first reason counts. One with longer rows gets another
+ * chance, with places that are computed at accesses. */
 static int reject(rejections *rejected, const bf_rewrite_result *result, unsigned kernel,
                   uint64_t line, const char *why, bf_diagnostic *diagnostic) {
   char text[640];
-  if (!rejected->reason)
-    rejected->reason =
-        bf_arena_alloc(&rejected->arena, ((size_t)result->kernels + 1) * sizeof *rejected->reason);
-  if (!rejected->reason)
+  if (!rejected->kernel)
+    rejected->kernel =
+        bf_arena_alloc(&rejected->arena, ((size_t)result->kernels + 1) * sizeof *rejected->kernel);
+  if (!rejected->kernel)
     return bf_no_memory(diagnostic);
-  if (!result->kernel[kernel].is_rewritten || rejected->reason[kernel])
+  rejection *own = &rejected->kernel[kernel];
+  if (!result->kernel[kernel].is_rewritten)
+    return BF_OK;
+  own->is_final = !result->kernel[kernel].can_be_placed;
+  if (own->reason)
     return BF_OK;
   snprintf(text, sizeof text, "the verifier rejects its rewritten form (line %llu of that): %s",
            (unsigned long long)line, why);
-  rejected->reason[kernel] = bf_arena_copy(&rejected->arena, text);
-  return rejected->reason[kernel] ? BF_OK : bf_no_memory(diagnostic);
+  own->reason = bf_arena_copy(&rejected->arena, text);
+  return own->reason ? BF_OK : bf_no_memory(diagnostic);
 }
 
 /* The number of the rewritten kernel called name, or -1. */
@@ -470,7 +487,7 @@ static int rewrite_once(const bf_ptx_module *module, const bf_rewrite_options *o
                         bf_diagnostic *diagnostic) {
   bf_rewrite_plan plan;
   *is_good = true;
-  BF_TRY(plan_module(module, options, rejected->reason, &plan, result, diagnostic));
+  BF_TRY(plan_module(module, options, rejected->kernel, &plan, result, diagnostic));
   BF_TRY(write_code(&plan, result, diagnostic));
   BF_TRY(print(&plan, result, diagnostic));
   if (!result->is_changed)

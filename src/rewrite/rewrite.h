@@ -12,7 +12,9 @@
  * be to one array.
  *
  * The hash pad:ROW+P of an array is no map that accesses compute: its rows become longer, and
- * addresses are computed anew with the longer row (pad.c).
+ * addresses are computed anew with the longer row (pad.c). Where that is not possible, or not
+ * proven, the place in the longer row is computed at the access, for rows of powers of two
+ * (place.c).
  *
  * A function that kernels with different hashes call is copied for each hash, under the name
  * FUNCTION__bankfold_NUMBER, and calls lead to the copies; the function itself stays for the
@@ -64,6 +66,8 @@ typedef struct bf_rewrite_kernel {
   unsigned accesses;       /* instructions on shared memory, in it and the functions it calls */
   unsigned hashed, exempt; /* exempt: barriers, and accesses to arrays that are left alone */
   unsigned added_instructions;
+  bool is_placed;                      /* places in longer rows are computed at accesses, */
+  bool can_be_placed;                  /* or they are not, and could be */
   uint64_t shared_bytes, padded_bytes; /* static, before and after */
   /* Rewritten, it may be launched in blocks with so many threads in x, y and z; 0: any. */
   uint32_t most_block[3];
@@ -100,6 +104,8 @@ typedef struct bf_rewrite_options {
    * beside it, under the name KERNEL__bankfold_NUMBER, with shared variables of its own, so that
    * whoever launches it can choose. */
   bool is_beside;
+  /* Longer rows only where nothing is computed at accesses. */
+  bool keeps_accesses;
 } bf_rewrite_options;
 
 typedef struct bf_rewrite_result {

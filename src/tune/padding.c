@@ -203,7 +203,8 @@ static int can_have(const bf_ptx_module *module, const char *kernel, const char 
                                 .hash_of = asked_hash,
                                 .padding_has_room = true,
                                 .blocks_are_checked = true,
-                                .resizes_dynamic = true};
+                                .resizes_dynamic = true,
+                                .keeps_accesses = true};
   bf_rewrite_result result = {0};
   BF_TRY(bf_rewrite(module, &options, &result, diagnostic));
   *is_good = result.is_changed;

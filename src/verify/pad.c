@@ -181,6 +181,47 @@ static bool is_proven(bf_pad *pad, const moving *access, uint32_t block) {
          moved.high <= most * unused;
 }
 
+/* Whether adding rest to x cannot carry out of its lowest bits, or borrow, as these are known: x is
+ * a sum of multiples of a power of two and a number. */
+static bool stays_below(const bf_pad *pad, const bf_pad_sum *x, int64_t rest, int64_t row) {
+  bf_pad_sum varying = *x;
+  int64_t whole = row;
+  varying.constant = 0;
+  while (whole > 1 && !is_multiple(pad, &varying, whole))
+    whole /= 2;
+  int64_t low = x->constant & (whole - 1);
+  return low + rest >= 0 && low + rest < whole;
+}
+
+/* The same where the place is computed at the access: with rows of 2^n bytes, for an address x of
+ * the array, x + PAD * ((t >> n) + k), where x - t = 2^n * k + rest, and t + rest lies in the row
+ * that t lies in. As programs do not leave their arrays, x is small, and so is t, which is near it:
+ * as a number with a sign it is t itself. The address, the array and the row are all multiples of
+ * the width, so that the access stays in the row. Sums are with the start of the array in them: t
+ * is the difference of what was shifted. */
+static bool is_placed(bf_pad *pad, const moving *access, const bf_ptx_variable *original) {
+  int64_t row = (int64_t)row_bytes(access->hash), unused = (int64_t)pad_bytes(access->hash);
+  bf_pad_sum far = access->is;
+  if (access->is_generic || access->step > 1 || (row & (row - 1)) || access->width > row ||
+      access->width > (int64_t)1 << bf_verify_variable_zero_bits(original) ||
+      access->width > (int64_t)1 << bf_verify_variable_zero_bits(access->variable) ||
+      !bf_pad_add(&far, &access->was, -1) || far.terms != 1 || far.term[0].factor != unused ||
+      far.constant % unused)
+    return false;
+  const bf_pad_atom *atom = pad->atom[far.term[0].atom];
+  bool is_shift = atom->kind == BF_PAD_FLOORED || atom->kind == BF_PAD_SHIFTED;
+  if (!is_shift || (int64_t)1 << atom->number != row || far.constant < -BF_PAD_FAR ||
+      far.constant > BF_PAD_FAR)
+    return false;
+  bf_pad_atom key = {.kind = BF_PAD_SYMBOL, .variable = access->variable};
+  bf_pad_sum apart = access->was, start = bf_pad_one(bf_pad_atom_of(pad, &key));
+  if (!bf_pad_add(&apart, &start, -1) || !bf_pad_add(&apart, atom->inner, -1) || apart.terms ||
+      apart.constant < -BF_PAD_FAR || apart.constant > BF_PAD_FAR)
+    return false;
+  int64_t rest = apart.constant - row * (far.constant / unused);
+  return rest == 0 || stays_below(pad, atom->inner, rest, row);
+}
+
 /* A block in which paths meet, no loop, that decides about a sum; UINT32_MAX: none. */
 static uint32_t find_meeting(const bf_pad *pad, const bf_pad_sum *sum) {
   for (uint32_t i = 0; i < sum->terms; i++) {
@@ -271,7 +312,7 @@ static const char *judge(bf_pad *pad, uint32_t number, const bf_verify_array *ar
   if (new->unified != old->unified || !original_sum(pad, old, number, &access.was) ||
       !address_sum(pad, new, number, &access.is) || !twin)
     return "an address of an array with longer rows that cannot be followed";
-  if (!prove(pad, &access, block, 0))
+  if (!prove(pad, &access, block, 0) && !is_placed(pad, &access, array->variable))
     return "an address that is not proven to be the one in the longer row";
   return NULL;
 }

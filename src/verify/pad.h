@@ -19,6 +19,7 @@ typedef enum bf_pad_kind {
   BF_PAD_WINDOW,  /* where shared memory begins among generic addresses */
   BF_PAD_MASKED,  /* inner & number */
   BF_PAD_SHIFTED, /* inner >> number, where inner is not negative */
+  BF_PAD_FLOORED, /* inner >> number, where inner is a number with a sign */
   BF_PAD_TURN,    /* how often the loop that starts with block `number` came back to its start */
   BF_PAD_MERGE,   /* what register `other` holds at the start of block `number` */
   BF_PAD_OPAQUE,  /* what instruction `number` wrote to register `other` */

@@ -150,6 +150,8 @@ static bf_pad_range find_range(bf_pad *pad, uint32_t number) {
     if (inner.low < 0 || inner.high > UINT32_MAX)
       return (bf_pad_range){0, UINT32_MAX >> atom->number};
     return (bf_pad_range){inner.low >> atom->number, inner.high >> atom->number};
+  case BF_PAD_FLOORED:
+    return (bf_pad_range){-((int64_t)1 << (31 - atom->number)), INT32_MAX >> atom->number};
   case BF_PAD_TURN:
     return (bf_pad_range){0, loop_turns(pad, number)};
   case BF_PAD_MERGE:

@@ -111,8 +111,7 @@ static bool grow(bf_pad *pad) {
 
 uint32_t bf_pad_atom_of(bf_pad *pad, const bf_pad_atom *key) {
   const struct {
-    uint64_t kind, number, other;
-    uintptr_t variable, operand, inner;
+    uint64_t kind, number, other, variable, operand, inner; /* no gaps: all bytes are compared */
   } bytes = {key->kind,
              key->number,
              key->other,

@@ -158,12 +158,22 @@ static bf_pad_sum masked(bf_pad *pad, const bf_pad_sum *sum, uint32_t mask) {
   return result;
 }
 
-/* A sum shifted to the right; where it may be negative or wrap around, nothing is known. */
+/* A number with a sign shifted to the right, of which no more is known than that. */
+static bf_pad_sum floored(bf_pad *pad, const bf_pad_sum *sum, unsigned by) {
+  bf_pad_atom key = {.kind = BF_PAD_FLOORED, .number = by, .inner = bf_pad_keep(pad, sum)};
+  return bf_pad_one(bf_pad_atom_of(pad, &key));
+}
+
+/* A sum shifted to the right; where it may be negative or wrap around, it is known by its name
+ * only, and without a sign not at all. */
 static bool shifted(bf_pad *pad, const bf_pad_sum *sum, unsigned by, bool has_sign,
                     bf_pad_sum *result) {
   bf_pad_range range = bf_pad_range_of(pad, sum);
-  if (range.low < 0 || range.high > (has_sign ? INT32_MAX : (int64_t)UINT32_MAX))
-    return false;
+  if (range.low < 0 || range.high > (has_sign ? INT32_MAX : (int64_t)UINT32_MAX)) {
+    if (has_sign)
+      *result = floored(pad, sum, by);
+    return has_sign;
+  }
   *result = bf_pad_number(range.low >> by);
   if (range.low >> by == range.high >> by)
     return true;

@@ -34,6 +34,12 @@ static const char head[] = ".version 8.0\n.target sm_90\n.address_size 64\n"
 #define PLACE ROW "shl.b32 %r7, %r1, 2;\nadd.s32 %r8, %r5, %r7;\n+add.s32 %n8, %n5, %r7;\n"
 #define NOT_PROVEN "not proven to be the one in the longer row"
 
+/* The address of word tid.x, and its place: from a, rows of 2^bits bytes, so many more in each. */
+#define FLAT "shl.b32 %r7, %r1, 2;\nadd.s32 %r8, %r3, %r7;\n"
+#define FLOOR(address, bits, unused)                                                               \
+  "+mov.u32 %n7, a;\n+sub.s32 %n7, " address ", %n7;\n+shr.s32 %n7, %n7, " bits                    \
+  ";\n+mad.lo.s32 %n8, %n7, " unused ", " address ";\n"
+
 static const form forms[] = {
     {"a column for each thread", ".reqntid 32, 8", PLACE ACCESS("%r8", "%n8"), NULL},
     {"rows further on", ".reqntid 32, 8", PLACE ACCESS("%r8+3072", "%n8+3168"), NULL},
@@ -180,6 +186,32 @@ static const form forms[] = {
      "cvt.u64.u32 %rd1, %r3;\nmul.wide.u32 %rd2, %r2, 128;\nadd.s64 %rd3, %rd1, %rd2;\n" PLACE
      "-st.shared.u32 [%rd3+4], 1;\n+st.shared.u32 [%n5+4], 1;\n",
      NULL},
+    {"a place computed at the access", "", FLAT FLOOR("%r8", "7", "4") ACCESS("%r8", "%n8"), NULL},
+    {"whole rows behind it", "", FLAT FLOOR("%r8", "7", "4") ACCESS("%r8+3072", "%n8+3168"), NULL},
+    {"whole rows before it", "", FLAT FLOOR("%r8", "7", "4") ACCESS("%r8+-256", "%n8+-264"), NULL},
+    {"a row too far", "", FLAT FLOOR("%r8", "7", "4") ACCESS("%r8+3072", "%n8+3172"), NOT_PROVEN},
+    {"part of a row behind it", "", FLAT FLOOR("%r8", "7", "4") ACCESS("%r8+4", "%n8+4"),
+     NOT_PROVEN},
+    {"part of a row that is added before the shift", "",
+     FLAT "add.s32 %r9, %r8, 4;\n" FLOOR("%r9", "7", "4") ACCESS("%r8+4", "%n8"), NULL},
+    {"low bits that are known", "",
+     "shl.b32 %r7, %r1, 5;\nadd.s32 %r8, %r3, %r7;\n" FLOOR("%r8", "7", "4")
+         ACCESS("%r8+28", "%n8+28"),
+     NULL},
+    {"low bits that are not enough", "",
+     "shl.b32 %r7, %r1, 4;\nadd.s32 %r8, %r3, %r7;\n" FLOOR("%r8", "7", "4")
+         ACCESS("%r8+28", "%n8+28"),
+     NOT_PROVEN},
+    {"a shift for other rows", "", FLAT FLOOR("%r8", "6", "4") ACCESS("%r8", "%n8"), NOT_PROVEN},
+    {"another padding", "", FLAT FLOOR("%r8", "7", "8") ACCESS("%r8", "%n8"), NOT_PROVEN},
+    {"the place of another address", "",
+     FLAT "add.s32 %r9, %r8, %r2;\n" FLOOR("%r9", "7", "4") ACCESS("%r8", "%n8"), NOT_PROVEN},
+    {"counted from another array", "",
+     FLAT "+mov.u32 %n7, b;\n+sub.s32 %n7, %r8, %n7;\n+shr.s32 %n7, %n7, 7;\n"
+          "+mad.lo.s32 %n8, %n7, 4, %r8;\n" ACCESS("%r8", "%n8"),
+     NOT_PROVEN},
+    {"a place from before the address changed", "",
+     FLAT FLOOR("%r8", "7", "4") "add.s32 %r8, %r8, 128;\n" ACCESS("%r8", "%n8"), NOT_PROVEN},
     {"rows in 64 bits that stay as they were", ".reqntid 32, 8",
      "cvt.u64.u32 %rd1, %r3;\nmul.wide.u32 %rd2, %r2, 128;\nadd.s64 %rd3, %rd1, %rd2;\n" PLACE
      "st.shared.u32 [%rd3+4], 1;\n",
@@ -529,6 +561,7 @@ static void blocks_are_limited(void **state) {
       bf_rewrite_options options = {.context = hash,
                                     .hash_of = same_for_all,
                                     .blocks_are_checked = cases[i].is_checked,
+                                    .keeps_accesses = true,
                                     .is_beside = beside};
       assert_int_equal(bf_rewrite(module, &options, &result, &diagnostic), BF_OK);
       assert_int_equal(result.is_changed, cases[i].is_good);
@@ -568,8 +601,11 @@ static void launches_give_room(void **state) {
           "mov.u32 %%r6, %s;\nadd.s32 %%r7, %%r5, %%r6;\nst.shared.u32 [%%r7+1024], 1;\nret;\n}\n",
           cases[i].names, cases[i].place);
       bf_ptx_module *module = parse(text);
-      bf_rewrite_options options = {
-          .context = hash, .hash_of = same_for_all, .resizes_dynamic = true, .is_beside = beside};
+      bf_rewrite_options options = {.context = hash,
+                                    .hash_of = same_for_all,
+                                    .resizes_dynamic = true,
+                                    .is_beside = beside,
+                                    .keeps_accesses = true};
       assert_int_equal(bf_rewrite(module, &options, &result, &diagnostic), BF_OK);
       if (result.is_changed != cases[i].is_good)
         fail_msg("%s: %s", cases[i].place,
@@ -629,7 +665,7 @@ static void what_cannot_be_padded_is_refused(void **state) {
     bool is_found = false;
     snprintf(text, sizeof text, ".version 8.0\n.target sm_90\n.address_size 64\n%s", cases[i].text);
     bf_ptx_module *module = parse(text);
-    bf_rewrite_options options = {.context = hash, .hash_of = same_for_all};
+    bf_rewrite_options options = {.context = hash, .hash_of = same_for_all, .keeps_accesses = true};
     assert_int_equal(bf_rewrite(module, &options, &result, &diagnostic), BF_OK);
     for (unsigned k = 0; k < result.kernels; k++)
       for (unsigned n = 0; n < result.kernel[k].obstacles; n++)
