@@ -14,6 +14,15 @@ unsigned bf_rewrite_array_of(const bf_rewrite_plan *plan, unsigned variable) {
   return plan->variable[variable]->bytes == 0 ? plan->first_open : variable;
 }
 
+const bf_ptx_variable *bf_rewrite_named_array(const bf_rewrite_plan *plan,
+                                              const bf_rewrite_kernel_plan *kernel,
+                                              unsigned array) {
+  for (unsigned i = 0; i < kernel->uses && !plan->variable[array]->bytes; i++)
+    if (!plan->variable[kernel->use[i].variable]->bytes)
+      return plan->variable[kernel->use[i].variable];
+  return plan->variable[array];
+}
+
 /* The first two arrays of a set. */
 static bf_rewrite_origin origin_of(const bf_rewrite_plan *plan, const bf_ptx_origins *origins,
                                    uint64_t set) {

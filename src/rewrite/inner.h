@@ -160,6 +160,10 @@ bool bf_rewrite_find_origins(bf_rewrite_plan *plan);
 /* The array that stands for a variable: the first open one for all of them, as they all start at
  * the same place. */
 unsigned bf_rewrite_array_of(const bf_rewrite_plan *plan, unsigned variable);
+/* The variable by which a kernel names an array: of open ones the first that it uses itself, as
+ * another could have another alignment and move them all. */
+const bf_ptx_variable *bf_rewrite_named_array(const bf_rewrite_plan *plan,
+                                              const bf_rewrite_kernel_plan *kernel, unsigned array);
 /* Whether the kernel wants the variable as whole rows. */
 bool bf_rewrite_pads(const bf_rewrite_plan *plan, const bf_rewrite_kernel_plan *kernel,
                      unsigned variable);
@@ -272,6 +276,7 @@ bool bf_rewrite_put_before(const bf_rewrite_plan *plan, bf_rewrite_code *code, u
 
 /* Why that cannot be done for an access, or NULL. */
 const char *bf_rewrite_refuse_place(const bf_rewrite_plan *plan,
+                                    const bf_rewrite_kernel_plan *kernel,
                                     const bf_rewrite_function *function, uint32_t index,
                                     const bf_hash *padding);
 /* Adds them to the code of a version, in registers prefix0, ...; false when memory is exhausted. */

@@ -792,7 +792,7 @@ static const char *refuse_places(const bf_rewrite_plan *plan,
   const char *why = NULL;
   for (uint32_t i = 0; i < own->function->instructions && !why; i++) {
     const bf_hash *padding = bf_rewrite_padding_at(plan, kernel, own, i);
-    why = padding ? bf_rewrite_refuse_place(plan, own, i, padding) : NULL;
+    why = padding ? bf_rewrite_refuse_place(plan, kernel, own, i, padding) : NULL;
   }
   return why;
 }

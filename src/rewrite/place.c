@@ -27,7 +27,7 @@ enum {
 typedef struct held {
   const bf_ptx_operand *base;
   const bf_hash *padding;
-  unsigned variable; /* of the plan */
+  const bf_ptx_variable *variable;
   int64_t rest;
   unsigned place;
   uint32_t at; /* computed before this instruction */
@@ -51,7 +51,7 @@ typedef struct placer {
 /* An access to an array with longer rows. */
 typedef struct moving {
   const bf_hash *padding;
-  unsigned variable;
+  const bf_ptx_variable *variable;
   unsigned row_bits;
   int64_t unused;
   const bf_ptx_operand *base;
@@ -61,11 +61,13 @@ typedef struct moving {
 /* ---- What can be placed ---- */
 
 const char *bf_rewrite_refuse_place(const bf_rewrite_plan *plan,
+                                    const bf_rewrite_kernel_plan *kernel,
                                     const bf_rewrite_function *function, uint32_t index,
                                     const bf_hash *padding) {
   bf_touch touch = function->touch[index];
   const bf_ptx_operand *address = &function->function->instruction[index]->operand[touch.operand];
-  const bf_ptx_variable *variable = plan->variable[function->origin[index].first];
+  const bf_ptx_variable *variable =
+      bf_rewrite_named_array(plan, kernel, (unsigned)function->origin[index].first);
   uint64_t row = padding->row_words * BF_REWRITE_WORD_BYTES;
   unsigned aligned =
       variable->alignment_bytes ? variable->alignment_bytes : bf_ptx_type_bytes(variable->type);
@@ -130,13 +132,12 @@ static const held *find_held(const placer *p, const moving *m, uint32_t index) {
 
 /* Where the place of an access is computed; *is_kept: it is for other blocks too. */
 static uint32_t choose_where(placer *p, const moving *m, uint32_t index, bool *is_kept) {
-  const bf_ptx_variable *variable = p->plan->variable[m->variable];
   *is_kept =
       bf_rewrite_is_steady(p->hoist, m->base, index) && (m->rest == 0 || p->kept++ < MOST_KEPT);
   if (!*is_kept)
     return index;
   uint32_t at = bf_rewrite_hoist_to(p->hoist, m->base, index, m->rest == 0);
-  return variable->line < p->function->function->instruction[at]->line ? at : index;
+  return m->variable->line < p->function->function->instruction[at]->line ? at : index;
 }
 
 static void put_name(bf_text *text, const bf_ptx_operand *base) {
@@ -158,8 +159,7 @@ static void put_place(const placer *p, const moving *m, unsigned place, bf_text 
   } else
     put_name(&base, m->base);
   const char *from = base.data ? base.data : "";
-  bf_text_addf(text, "mov.u32 \t%s%u, %s;\n", p->prefix, place,
-               p->plan->variable[m->variable]->name);
+  bf_text_addf(text, "mov.u32 \t%s%u, %s;\n", p->prefix, place, m->variable->name);
   bf_text_addf(text, "sub.s32 \t%s%u, %s, %s%u;\n", p->prefix, place, from, p->prefix, place);
   if (m->rest)
     bf_text_addf(text, "add.s32 \t%s%u, %s%u, %lld;\n", p->prefix, place, p->prefix, place,
@@ -209,7 +209,8 @@ static bool read_access(const placer *p, uint32_t index, moving *m) {
       &p->function->function->instruction[index]->operand[p->function->touch[index].operand];
   uint64_t row = padding->row_words * BF_REWRITE_WORD_BYTES;
   *m = (moving){.padding = padding,
-                .variable = (unsigned)p->function->origin[index].first,
+                .variable = bf_rewrite_named_array(p->plan, p->kernel,
+                                                   (unsigned)p->function->origin[index].first),
                 .row_bits = (unsigned)__builtin_ctzll(row),
                 .unused = (int64_t)(padding->pad_words * BF_REWRITE_WORD_BYTES),
                 .base = &address->item[0]};

@@ -109,13 +109,26 @@ static bf_pad_sum special(bf_pad *pad, const bf_ptx_operand *operand, uint32_t i
   return bf_pad_one(bf_pad_atom_of(pad, &key));
 }
 
+/* What stands for the address of a shared variable: of dynamic shared memory, which is the same
+ * whatever the kernel calls it, the first name. */
+static const bf_ptx_variable *named(const bf_pad *pad, const bf_ptx_variable *variable) {
+  const bf_verify_scheme *scheme = pad->body->scheme;
+  if (variable->bytes || !scheme || scheme->dynamic == BF_VERIFY_NO_HOME ||
+      scheme->array[scheme->dynamic].variable->bytes)
+    return variable;
+  for (unsigned i = 0; i < scheme->arrays; i++)
+    if (bf_verify_twin_of(pad->body, scheme->array[i].variable) == variable)
+      return bf_verify_twin_of(pad->body, scheme->array[scheme->dynamic].variable);
+  return variable;
+}
+
 /* The address of a shared variable. */
 static bf_pad_sum symbol(bf_pad *pad, const bf_ptx_operand *operand, uint32_t instruction) {
   if (operand->generic || operand->mask || operand->symbol->kind != BF_PTX_SYMBOL_VARIABLE ||
       operand->symbol->variable->space != BF_PTX_SPACE_SHARED)
     return unknown(pad, operand, instruction);
   bf_pad_atom key = {.kind = BF_PAD_SYMBOL,
-                     .variable = operand->symbol->variable,
+                     .variable = named(pad, operand->symbol->variable),
                      .ranged = BF_PAD_DONE,
                      .range = {0, (1 << 24) - 1}};
   bf_pad_sum sum = bf_pad_one(bf_pad_atom_of(pad, &key)), offset = bf_pad_number(operand->offset);

@@ -626,6 +626,45 @@ static void launches_give_room(void **state) {
   assert_int_equal(bf_rewrite_dynamic_bytes(4096, 0, 0), 4096);
 }
 
+/* Places in dynamic shared memory are counted by a name that the kernel itself has for it, whatever
+ * else the module calls it, and the proof takes all names of a kernel for one. */
+static void dynamic_rows_have_places(void **state) {
+  static const struct {
+    const char *store, *load; /* what they count from */
+    const char *names;        /* what the rewritten module counts from */
+  } cases[] = {{"e", "e", "row0, e;"}, {"e", "f", "row0, e;"}};
+  bf_hash *hash = hash_from("pad:32+1");
+  (void)state;
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+    for (unsigned beside = 0; beside < 2; beside++) {
+      char text[MOST_TEXT];
+      bf_rewrite_result result;
+      bf_diagnostic diagnostic = {0};
+      snprintf(text, sizeof text,
+               ".version 8.0\n.target sm_90\n.address_size 64\n"
+               ".extern .shared .align 16 .b8 d[];\n.extern .shared .align 8 .b8 e[];\n"
+               ".extern .shared .align 4 .b8 f[];\n"
+               ".visible .entry other()\n{\nst.shared.u32 [d], 1;\nret;\n}\n"
+               ".visible .entry k()\n{\n.reg .b32 %%r<8>;\nmov.u32 %%r1, %%tid.x;\n"
+               "shl.b32 %%r2, %%r1, 2;\nmov.u32 %%r3, %s;\nadd.s32 %%r4, %%r3, %%r2;\n"
+               "st.shared.u32 [%%r4+1024], 1;\nmov.u32 %%r5, %s;\nadd.s32 %%r6, %%r5, %%r2;\n"
+               "ld.shared.u32 %%r7, [%%r6+1024];\nret;\n}\n",
+               cases[i].store, cases[i].load);
+      bf_ptx_module *module = parse(text);
+      bf_rewrite_options options = {
+          .context = hash, .hash_of = for_k, .resizes_dynamic = true, .is_beside = beside};
+      assert_int_equal(bf_rewrite(module, &options, &result, &diagnostic), BF_OK);
+      if (!result.is_changed)
+        fail_msg("%zu: %s", i, result.kernel[1].obstacle[0].text);
+      assert_non_null(strstr(result.text.data, "+1056]"));
+      assert_true(beside || strstr(result.text.data, cases[i].names));
+      assert_null(strstr(result.text.data, ", d;\n"));
+      bf_rewrite_free(&result);
+      bf_ptx_free(module);
+    }
+  bf_hash_free(hash);
+}
+
 /* ---- What is refused ---- */
 
 static void what_cannot_be_padded_is_refused(void **state) {
@@ -687,6 +726,7 @@ int main(void) {
       cmocka_unit_test(more_is_padded),
       cmocka_unit_test(blocks_are_limited),
       cmocka_unit_test(launches_give_room),
+      cmocka_unit_test(dynamic_rows_have_places),
       cmocka_unit_test(the_corpus_is_padded_as_by_hand),
       cmocka_unit_test(originals_stay_beside),
       cmocka_unit_test(faults_are_rejected_or_harmless),
