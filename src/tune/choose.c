@@ -220,8 +220,15 @@ static int propose(choosing *c, subject *s, bf_diagnostic *diagnostic) {
     if (!error)
       error = bf_work_accesses(own, true, TRIPS, seen.merged, diagnostic);
   }
+  bf_diagnostic why = {.caret = -1};
   if (!error)
-    error = bf_plan_propose(c->plans, s->plan, &search, &seen, diagnostic);
+    error = bf_plan_propose(c->plans, s->plan, &search, &seen, &why);
+  if (error && error != BF_NO_MEMORY) { /* one kernel does not keep the others from hashes */
+    give_reason(s->plan, why.message);
+    error = BF_OK;
+  } else if (error) {
+    bf_no_memory(diagnostic);
+  }
   drop_candidates(&s->plan->proposal);
   bf_workload_free(seen.written);
   bf_workload_free(seen.merged);

@@ -70,8 +70,7 @@ static void free_placed(placed *p) {
 /* Where the accesses fill the allocation, they are not moved. Free also after an error. */
 static int place(const bf_machine *machine, const bf_workload *workload, placed *p,
                  bf_diagnostic *diagnostic) {
-  bf_geometry geometry = bf_machine_geometry(machine);
-  uint64_t allocation_bytes = (uint64_t)geometry.word_bytes << geometry.address_bits;
+  uint64_t allocation_bytes = bf_machine_limits(machine).allocation_bytes;
   p->sums = add_up(workload);
   p->places = p->sums.highest_byte + RESERVED_BYTES <= allocation_bytes ? PLACES : 1;
   if (bf_workload_create(&p->all) != BF_OK)

@@ -196,34 +196,55 @@ static int64_t pushed(const bf_hash *padding, const bf_analyze_variable *array, 
   return offset / row * (int64_t)padding->pad_words * WORD_BYTES;
 }
 
+/* An access at an offset, in an array with longer rows or none (NULL), which was moved, and whether
+ * it lies in the memory that the machine has. */
+static bool move_access(const bf_work_options *options, const bf_hash *padding,
+                        const bf_access *from, int64_t offset, const bf_analyze_variable *array,
+                        int64_t moved, bf_access *to) {
+  uint64_t end = bf_machine_limits(options->machine).allocation_bytes;
+  *to = *from;
+  for (uint32_t left = (uint32_t)from->mask; left; left &= left - 1) {
+    unsigned lane = (unsigned)__builtin_ctz(left);
+    int64_t address = (int64_t)from->address[lane] + offset;
+    address += moved + pushed(padding, array, address);
+    address = (address < 0 ? 0 : address) & ~(int64_t)(from->width_bytes - 1);
+    if ((uint64_t)address + from->width_bytes > end)
+      return false;
+    to->address[lane] = (uint32_t)address;
+  }
+  return true;
+}
+
+/* Adds wavefronts and conflicts of an access, on average over the offsets that it may have. Offsets
+ * that do not fit into memory are left out; where it fills the memory, that starts at 0. */
 static int count_one(const counting *c, bf_counter *counter, const bf_analyze_site *site,
                      const bf_analyze_access *access, const bf_ptx_merged *merged, uint32_t start,
                      double *sum, double *conflicts) {
   bf_access whole = bf_analyze_as_access(site, access, NULL);
-  uint32_t lanes = access->mask;
   const bf_analyze_variable *array = c->padding ? variable_of(c->options, site, access) : NULL;
-  int64_t moved = bf_work_moved(c->options, c->version, site, access) + start, inside = 0;
+  int64_t moved = bf_work_moved(c->options, c->version, site, access), inside = 0;
   if (merged->width_bytes > whole.width_bytes) {
     whole.width_bytes = merged->width_bytes;
     inside = merged->offset_bytes;
   }
-  unsigned offsets = bf_work_offsets(site);
+  unsigned counted = 0;
   double own = 0, own_conflicts = 0, times = merged->times ? merged->times : 1;
-  for (unsigned k = 0; k < offsets; k++) {
-    bf_access at = whole;
+  for (unsigned k = 0; k < bf_work_offsets(site); k++) {
+    bf_access at;
     bf_count count = {0};
-    for (uint32_t left = lanes; left; left &= left - 1) {
-      unsigned lane = (unsigned)__builtin_ctz(left);
-      int64_t address = (int64_t)whole.address[lane] + inside + bf_work_offset(site, k);
-      address += moved + pushed(c->padding, array, address);
-      at.address[lane] = (uint32_t)(address < 0 ? 0 : address) & ~(uint32_t)(whole.width_bytes - 1);
-    }
+    int64_t offset = inside + bf_work_offset(site, k);
+    if (!move_access(c->options, c->padding, &whole, offset, array, moved + start, &at) &&
+        !move_access(c->options, c->padding, &whole, offset, array, moved, &at))
+      continue;
     BF_TRY(bf_counter_count(counter, &at, &count, c->diagnostic));
     own += (double)bf_count_wavefronts(&count);
     own_conflicts += (double)count.conflicts;
+    counted++;
   }
-  *sum += own / offsets * times;
-  *conflicts += own_conflicts / offsets * times;
+  if (!counted)
+    return bf_fail(c->diagnostic, BF_BAD_INPUT, "an address lies outside of shared memory");
+  *sum += own / counted * times;
+  *conflicts += own_conflicts / counted * times;
   return BF_OK;
 }
 
@@ -348,12 +369,8 @@ static int add_access(const bf_work_options *options, const bf_analyze_site *sit
   const bf_analyze_variable *variable = variable_of(options, site, access);
   if (variable) /* arrays begin with rows */
     moved += (int64_t)((0 - variable->offset_bytes) % BF_REWRITE_ROW_BYTES);
-  for (uint32_t left = access->mask; left; left &= left - 1) {
-    unsigned lane = (unsigned)__builtin_ctz(left);
-    int64_t address = (int64_t)own.address[lane] + moved;
-    own.address[lane] = (uint32_t)(address < 0 ? 0 : address) & ~(own.width_bytes - 1);
-  }
-  return bf_workload_add(to, &own);
+  bf_access at;
+  return move_access(options, NULL, &own, 0, NULL, moved, &at) ? bf_workload_add(to, &at) : BF_OK;
 }
 
 int bf_work_accesses(const bf_work_options *options, bool as_merged, double trips, bf_workload *to,

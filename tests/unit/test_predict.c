@@ -434,6 +434,22 @@ static void launches_can_decide(void **state) {
   free_bed(&b);
 }
 
+/* Values that are assumed of parameters may lead out of memory: that keeps neither the kernel nor
+ * the others of its module from hashes. */
+static void what_is_assumed_may_lie_beyond_memory(void **state) {
+  bed b;
+  bf_text text = {0};
+  (void)state;
+  assert_int_equal(bf_read_file("tests/data/predict/beyond.ptx", SIZE_MAX, &text, NULL), BF_OK);
+  make_bed(&b, text.data);
+  b.options.decides_by_launch = true;
+  choose(&b);
+  assert_true(bf_plan_has_hash(&b.plans, plan_of(&b, "beyond")));
+  assert_true(bf_plan_has_hash(&b.plans, plan_of(&b, "transposed")));
+  free_bed(&b);
+  bf_text_free(&text);
+}
+
 /* Vectors of 16 bytes stay whole. */
 static void granules_fit_the_widest_access(void **state) {
   bed b;
@@ -630,6 +646,7 @@ int main(void) {
       cmocka_unit_test(padded_kernels_are_left_alone),
       cmocka_unit_test(arrays_without_conflicts_stay),
       cmocka_unit_test(launches_can_decide),
+      cmocka_unit_test(what_is_assumed_may_lie_beyond_memory),
       cmocka_unit_test(granules_fit_the_widest_access),
       cmocka_unit_test(known_kinds_are_judged_rightly),
       cmocka_unit_test(what_may_win_is_measured),

@@ -214,6 +214,21 @@ static void hash_holds_at_both_places(void **state) {
   bf_proposal_clear(&proposal);
 }
 
+/* A tile at the end of all memory that a block can have cannot lie a kilobyte further. */
+static void full_memory_is_not_moved(void **state) {
+  enum { MEMORY_BYTES = 227 * 1024, TILE_BYTES = 32 * ROW_BYTES };
+  (void)state;
+  bf_workload *tile = make();
+  for (unsigned i = 0; i < LANES; i++) {
+    add(tile, BF_OP_ST, 4, MEMORY_BYTES - TILE_BYTES + i * ROW_BYTES, 4, 2);
+    add(tile, BF_OP_LD, 4, MEMORY_BYTES - TILE_BYTES + i * 4, ROW_BYTES, 2);
+  }
+  bf_proposal proposal = propose(tile, NULL, 4);
+  assert_int_equal(proposal.candidates, 1);
+  assert_int_equal(proposal.candidate[0].predicted.after.wavefronts, 128);
+  bf_proposal_clear(&proposal);
+}
+
 /* What is proposed for an array depends on its own accesses alone. */
 static void arrays_are_looked_at_alone(void **state) {
   (void)state;
@@ -270,6 +285,7 @@ int main(void) {
       cmocka_unit_test(granule_of_the_kernel_holds),
       cmocka_unit_test(few_instructions_win),
       cmocka_unit_test(hash_holds_at_both_places),
+      cmocka_unit_test(full_memory_is_not_moved),
       cmocka_unit_test(other_banks_are_refused),
       cmocka_unit_test(arrays_are_looked_at_alone),
   };
