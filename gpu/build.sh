@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Builds what a GPU machine needs, with cc and (for the CUDA tests) nvcc alone:
 #   gpu/build.sh OUT
-# OUT/choose, OUT/measure, OUT/results and OUT/weighted (the corpus with hashed addresses), OUT/truth (what the simulator is
+# OUT/choose, OUT/measure, OUT/simulate, OUT/results and OUT/weighted (the corpus with hashed addresses), OUT/truth (what the simulator is
 # compared with; with nvcc its kernels as OUT/h200_SET.cubin), OUT/libbankfold-inject.so,
 # OUT/loads and OUT/fatbins for what it costs, and a
 # program for each tests/gpu/*.cu and gpu/*.cu, and from gpu/vote OUT/vote_bench and OUT/libbankfold-vote-cuda.so
@@ -95,8 +95,8 @@ if [ "$(uname -m)" = x86_64 ]; then
   compile emu-avx512 "$emu $avx512 -mprefer-vector-width=512 -DBF_EMU_ISA=avx512" $operations
 fi
 compile corpus "" $(ls kernels/*/*.c kernels/*.c)
-for program in choose loads measure results truth weighted; do
-  $cc $flags ${CFLAGS-} -o "$out/$program" gpu/$program.c gpu/scales.c "$out"/objects/*/*.o $zstd -lsupc++ -lm -ldl
+for program in choose loads measure results simulate truth weighted; do
+  $cc $flags ${CFLAGS-} -o "$out/$program" gpu/$program.c gpu/scales.c gpu/simulated.c gpu/ways.c "$out"/objects/*/*.o $zstd -lsupc++ -lm -ldl
 done
 
 # The library for LD_PRELOAD.

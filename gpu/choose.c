@@ -12,14 +12,14 @@
  * benchmark as much smaller than its scale in SCALES, so that multiprocessors are as busy as in
  * what is measured. With --whole it is a whole H200 and the scale of SCALES: for small launches. */
 #include "gpu/scales.h"
-#include "kernels/devices.h"
+#include "gpu/simulated.h"
 #include "tune/tune.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { BANK_BITS = 5, H200_SMS = 132 };
+enum { BANK_BITS = 5 };
 static const double time_limit_seconds = 10;
 
 typedef struct subject {
@@ -33,50 +33,14 @@ typedef struct subject {
 
 /* ---- Runs ---- */
 
-static int before_launch(void *context, bf_emu_launch *launch, bf_diagnostic *diagnostic) {
-  return bf_trial_before(context, launch, diagnostic);
-}
-
-static int execute_launch(void *context, bf_emu *emu, const bf_emu_launch *launch,
-                          bf_emu_result *result, bf_diagnostic *diagnostic) {
-  return bf_trial_execute(context, emu, launch, NULL, result, diagnostic);
-}
-
-static int after_launch(void *context, const bf_emu_launch *launch, const bf_emu_result *result,
-                        bf_diagnostic *diagnostic) {
-  return bf_trial_after(context, launch, result, diagnostic);
-}
-
-/* Runs the benchmark with the given PTX; what it computes must be right. */
-static int run(const subject *s, const char *ptx, const bf_trial_options *options, bf_trial *trial,
-               bf_diagnostic *diagnostic) {
-  bf_device device;
-  bf_trial_watch *watch;
-  bf_corpus_outcome outcome = {0};
-  BF_TRY(bf_trial_open(options, trial, &watch, diagnostic));
-  bf_emu_device_options device_options = {.workers = 1,
-                                          .before = before_launch,
-                                          .execute = execute_launch,
-                                          .after = after_launch,
-                                          .context = watch};
-  int error = bf_emu_device_create(s->benchmark->name, ptx, &device_options, &device, diagnostic);
-  if (!error) {
-    error = bf_corpus_execute(s->benchmark, &device, s->scale, 0, &outcome, diagnostic);
-    bf_emu_device_free(&device);
-  }
-  bf_trial_close(watch);
-  if (!error && outcome.wrong)
-    error = bf_fail(diagnostic, BF_BAD_INPUT, "%s: %s", s->benchmark->name, outcome.first_wrong);
-  return error;
-}
-
 /* bf_plans_runner.run */
 static int run_candidates(void *context, bool *is_good, bf_diagnostic *diagnostic) {
   subject *s = context;
   bf_rewrite_result result = {0};
   BF_TRY(bf_plans_rewrite(&s->plans, true, &result, diagnostic));
   bf_trial_free(&s->last);
-  int error = run(s, result.text.data, &s->options, &s->last, diagnostic);
+  int error = gpu_simulated_run(s->benchmark, s->scale, result.text.data, &s->options, &s->last,
+                                diagnostic);
   *is_good = !error;
   bf_rewrite_free(&result);
   return error;
@@ -211,7 +175,7 @@ static int do_benchmark(subject *s, bf_diagnostic *diagnostic) {
   BF_TRY(bf_ptx_parse(s->benchmark->folder, ptx, strlen(ptx), &s->module, diagnostic));
   BF_TRY(bf_plans_make(s->module, s->benchmark->folder, NULL, &s->plans, diagnostic));
   s->plans.padding_has_room = true;
-  BF_TRY(run(s, ptx, &original, &s->original, diagnostic));
+  BF_TRY(gpu_simulated_run(s->benchmark, s->scale, ptx, &original, &s->original, diagnostic));
   BF_TRY(choose(s, diagnostic));
   for (unsigned i = 0; i < s->plans.count; i++)
     print_kernel(s, &s->plans.plan[i]);
@@ -235,25 +199,6 @@ static bool is_asked(const bf_corpus_benchmark *benchmark, int count, char **nam
   return false;
 }
 
-/* The largest power of two that keeps that many multiprocessors no busier than the scale keeps an
- * H200; at least 1. */
-static unsigned scale_down(unsigned scale, unsigned sms) {
-  unsigned own = 1;
-  while (own * 2 * H200_SMS <= scale * sms)
-    own *= 2;
-  return own;
-}
-
-/* An H200 or a thirty-third of it, without the time that starting a kernel takes. */
-static int load_gpu(bool is_whole, bf_sim_gpu **gpu, bf_diagnostic *diagnostic) {
-  static const char *const changes[] = {"launch_cycles=0", "sms=4", "l2_slices=4",
-                                        "dram_channels=4"};
-  BF_TRY(bf_sim_gpu_load("h200", gpu, diagnostic));
-  for (unsigned i = 0; i < (is_whole ? 1 : sizeof changes / sizeof *changes); i++)
-    BF_TRY(bf_sim_gpu_set(*gpu, changes[i], diagnostic));
-  return bf_sim_gpu_check(*gpu, diagnostic);
-}
-
 int main(int argc, char **argv) {
   bf_diagnostic diagnostic;
   bf_machine *machine = NULL;
@@ -266,7 +211,7 @@ int main(int argc, char **argv) {
     return fprintf(stderr, "usage: choose [--whole] SCALES [BENCHMARK...]\n"), 2;
   if (gpu_scales_read(argv[1], &scales, &diagnostic) != BF_OK ||
       bf_machine_load("hopper", NULL, &machine, &diagnostic) != BF_OK ||
-      load_gpu(is_whole, &gpu, &diagnostic) != BF_OK)
+      gpu_simulated_load(is_whole, &gpu, &diagnostic) != BF_OK)
     return fprintf(stderr, "choose: %s\n", diagnostic.message), 2;
   printf("# Made by gpu/choose: benchmark, way, kernel, hash; wavefronts before and after, and "
          "added instructions of warps, cycles before and after, on the simulator.\n");
@@ -276,7 +221,7 @@ int main(int argc, char **argv) {
                  .options = {.machine = machine, .gpu = gpu, .workers = 1}};
     if (!is_asked(s.benchmark, argc - 2, argv + 2))
       continue;
-    s.scale = scale_down(gpu_scale_of(&scales, s.benchmark->name), (unsigned)gpu->sms);
+    s.scale = gpu_simulated_scale(gpu_scale_of(&scales, s.benchmark->name), (unsigned)gpu->sms);
     error = do_benchmark(&s, &diagnostic);
     if (error)
       fprintf(stderr, "choose: %s: %s\n", s.benchmark->name, diagnostic.message);

@@ -16,6 +16,7 @@
  * for counters of Nsight Compute. --scales finds scales at which the plain benchmarks take long
  * enough. */
 #include "gpu/scales.h"
+#include "gpu/ways.h"
 #include "kernels/devices.h"
 #include "rewrite/rewrite.h"
 
@@ -23,122 +24,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST_LINE = 1024, REPEATS = 21, FIRST_REPEATS = 3 };
+enum { REPEATS = 21, FIRST_REPEATS = 3 };
 /* A benchmark is large enough when it takes least_ns in launches of LEAST_BLOCKS, or most_ns, or
  * the host most_host_seconds for it. */
 enum { LEAST_BLOCKS = 528 };
 static const double least_gain = 0.01;
 static const double least_ns = 300e3, most_ns = 20e6, most_host_seconds = 1;
-static const bf_geometry geometry = {5, 16, 4};
-
-/* ---- Hashes ---- */
-
-typedef struct entry {
-  char *benchmark, *way, *kernel;
-  char *array;   /* NULL: the whole kernel */
-  bf_hash *hash; /* NULL: the array is left alone */
-  struct entry *next;
-} entry;
-
-/* Reads one line into a new entry; NULL for comments. */
-static int read_entry(const char *line, entry **made, bf_diagnostic *diagnostic) {
-  char benchmark[MOST_LINE], way[MOST_LINE], kernel[MOST_LINE], hash[MOST_LINE], *array;
-  *made = NULL;
-  if (line[0] == '#' || line[0] == '\n')
-    return BF_OK;
-  if (sscanf(line, "%1023s %1023s %1023s %1023s", benchmark, way, kernel, hash) != 4)
-    return bf_fail(diagnostic, BF_BAD_INPUT, "a line needs benchmark, way, kernel and hash");
-  array = strchr(kernel, '[');
-  if (array) {
-    *array++ = 0;
-    array[strcspn(array, "]")] = 0;
-  }
-  entry *own = calloc(1, sizeof *own);
-  if (!own || !(own->benchmark = strdup(benchmark)) || !(own->way = strdup(way)) ||
-      !(own->kernel = strdup(kernel)) || (array && !(own->array = strdup(array))))
-    return bf_no_memory(diagnostic);
-  *made = own;
-  return array && strcmp(hash, "none") == 0
-             ? BF_OK
-             : bf_hash_parse(hash, &geometry, &own->hash, diagnostic);
-}
-
-static int read_entries(const char *path, entry **first, bf_diagnostic *diagnostic) {
-  char line[MOST_LINE];
-  FILE *file = fopen(path, "r");
-  if (!file)
-    return bf_fail(diagnostic, BF_IO, "cannot open %s", path);
-  int error = BF_OK;
-  for (unsigned number = 1; !error && fgets(line, sizeof line, file); number++) {
-    bf_diagnostic fault;
-    entry *made;
-    error = read_entry(line, &made, &fault);
-    if (error)
-      bf_fail(diagnostic, error, "%s:%u: %s", path, number, fault.message);
-    if (made) {
-      made->next = *first;
-      *first = made;
-    }
-  }
-  fclose(file);
-  return error;
-}
-
-/* ---- Rewriting ---- */
-
-/* One benchmark in one way. */
-typedef struct subject {
-  const bf_corpus_benchmark *benchmark;
-  const char *way;   /* "plain": as it is */
-  const char *title; /* as which it is printed */
-  const entry *entries;
-} subject;
-
-/* Whether an entry is the subject's, for that kernel (NULL: any). */
-static bool is_meant(const entry *at, const subject *s, const char *kernel) {
-  return strcmp(at->benchmark, s->benchmark->name) == 0 && strcmp(at->way, s->way) == 0 &&
-         (!kernel || strcmp(at->kernel, kernel) == 0);
-}
-
-/* As rewrite.h asks for it. */
-static const bf_hash *hash_of(void *context, const bf_ptx_function *kernel,
-                              const bf_ptx_variable *array) {
-  const subject *s = context;
-  for (const entry *at = s->entries; at; at = at->next)
-    if (is_meant(at, s, kernel->name) &&
-        (!at->array || (array && strcmp(at->array, array->name) == 0)))
-      return at->hash;
-  return NULL;
-}
-
-/* Whether a kernel of the benchmark has a hash in that way. */
-static bool has_way(const subject *s) {
-  if (strcmp(s->way, "plain") == 0)
-    return true;
-  for (const entry *at = s->entries; at; at = at->next)
-    if (is_meant(at, s, NULL))
-      return true;
-  return false;
-}
-
-/* The PTX of the benchmark in its way, which the caller frees. */
-static int make_ptx(subject *s, bf_text *text, bf_diagnostic *diagnostic) {
-  const char *ptx = bf_corpus_ptx(s->benchmark->folder);
-  bf_ptx_module *module;
-  bf_rewrite_result result = {0};
-  bf_rewrite_options options = {.context = s, .hash_of = hash_of, .padding_has_room = true};
-  if (strcmp(s->way, "plain") == 0) {
-    bf_text_puts(text, ptx);
-    return BF_OK;
-  }
-  BF_TRY(bf_ptx_parse(s->benchmark->folder, ptx, strlen(ptx), &module, diagnostic));
-  int error = bf_rewrite(module, &options, &result, diagnostic);
-  *text = result.text;
-  result.text = (bf_text){0};
-  bf_rewrite_free(&result);
-  bf_ptx_free(module);
-  return error;
-}
 
 /* ---- Runs ---- */
 
@@ -155,7 +46,7 @@ typedef struct settings {
 /* A benchmark in several ways at once: each launch runs all of them. */
 typedef struct run {
   unsigned ways;
-  subject way[MOST_WAYS];
+  gpu_way way[MOST_WAYS];
   bf_text ptx[MOST_WAYS];
   unsigned launches;
   bf_cuda_launched *launched; /* all ways of the first launch, then of the next */
@@ -198,7 +89,7 @@ static int execute(run *r, const settings *own, bf_diagnostic *diagnostic) {
   bf_device device;
   r->least_blocks = UINT64_MAX;
   for (unsigned i = 0; i < r->ways; i++) {
-    BF_TRY(make_ptx(&r->way[i], &r->ptx[i], diagnostic));
+    BF_TRY(gpu_way_ptx(&r->way[i], &r->ptx[i], diagnostic));
     other[i] = r->ptx[i].data;
   }
   bf_cuda_device_options options = {.repeats = own->repeats,
@@ -214,10 +105,10 @@ static int execute(run *r, const settings *own, bf_diagnostic *diagnostic) {
 }
 
 /* Prints the hash of a kernel, or those of its arrays, or none. */
-static void print_hash(const subject *s, const char *kernel) {
+static void print_hash(const gpu_way *s, const char *kernel) {
   bool is_first = true;
-  for (const entry *at = s->entries; at; at = at->next) {
-    if (!is_meant(at, s, kernel))
+  for (const gpu_way_entry *at = s->entries; at; at = at->next) {
+    if (!gpu_way_has(at, s, kernel))
       continue;
     printf("%s", is_first ? "" : " ");
     if (at->array)
@@ -231,7 +122,7 @@ static void print_hash(const subject *s, const char *kernel) {
 static void print(const run *r, const settings *own) {
   for (unsigned i = 0; i < r->launches; i++) {
     const bf_cuda_launched *l = &r->launched[i];
-    const subject *s = &r->way[l->module];
+    const gpu_way *s = &r->way[l->module];
     printf("%s,%s,%u,%u,%u,%s,\"", s->benchmark->name, s->title, own->scale, own->seed, i / r->ways,
            l->kernel);
     print_hash(s, l->kernel);
@@ -247,10 +138,10 @@ static void print(const run *r, const settings *own) {
 }
 
 /* Adds a way, where HASHES has it for the benchmark. */
-static void add_way(run *r, const bf_corpus_benchmark *benchmark, const entry *entries,
+static void add_way(run *r, const bf_corpus_benchmark *benchmark, const gpu_way_entry *entries,
                     const char *way, const char *title) {
-  subject s = {benchmark, way, title, entries};
-  if (has_way(&s))
+  gpu_way s = {benchmark, way, title, entries};
+  if (gpu_way_exists(&s))
     r->way[r->ways++] = s;
 }
 
@@ -272,8 +163,8 @@ static double total_ns(const run *r, unsigned way) {
 }
 
 /* Times all candidates; *fastest is the name of the best one, or NULL. */
-static int tune(const bf_corpus_benchmark *benchmark, const entry *entries, const settings *own,
-                const char **fastest, bf_diagnostic *diagnostic) {
+static int tune(const bf_corpus_benchmark *benchmark, const gpu_way_entry *entries,
+                const settings *own, const char **fastest, bf_diagnostic *diagnostic) {
   run r = {0};
   *fastest = NULL;
   for (unsigned w = 0; w < CANDIDATES; w++)
@@ -293,7 +184,7 @@ static int tune(const bf_corpus_benchmark *benchmark, const entry *entries, cons
 
 /* The first power of two at which the benchmark takes long enough on the GPU, with enough blocks,
  * or the host is busy for too long. */
-static int find_scale(const subject *plain, unsigned seed, unsigned *scale,
+static int find_scale(const gpu_way *plain, unsigned seed, unsigned *scale,
                       bf_diagnostic *diagnostic) {
   for (*scale = 1;; *scale *= 2) {
     double start = bf_seconds();
@@ -312,7 +203,7 @@ static int find_scale(const subject *plain, unsigned seed, unsigned *scale,
 /* ---- Benchmarks ---- */
 
 /* Runs a benchmark in all its ways. Data it was not chosen by, where addresses depend on it. */
-static int time_benchmark(const bf_corpus_benchmark *benchmark, const entry *entries,
+static int time_benchmark(const bf_corpus_benchmark *benchmark, const gpu_way_entry *entries,
                           unsigned scale, bf_diagnostic *diagnostic) {
   run r = {0};
   settings own = {.repeats = REPEATS, .scale = scale, .seed = benchmark->is_data_dependent};
@@ -328,7 +219,7 @@ static int time_benchmark(const bf_corpus_benchmark *benchmark, const entry *ent
 }
 
 /* Runs every way on its own, without timing, at scale 1. */
-static int run_once(const bf_corpus_benchmark *benchmark, const entry *entries,
+static int run_once(const bf_corpus_benchmark *benchmark, const gpu_way_entry *entries,
                     bf_diagnostic *diagnostic) {
   settings own = {.scale = 1};
   int error = BF_OK;
@@ -354,7 +245,7 @@ static int print_scales(void) {
   bf_diagnostic diagnostic;
   printf("# Made by gpu/measure --scales: benchmark, and the scale at which it is measured.\n");
   for (unsigned i = 0; bf_corpus_get(i); i++) {
-    subject plain = {bf_corpus_get(i), "plain", "plain", NULL};
+    gpu_way plain = {bf_corpus_get(i), "plain", "plain", NULL};
     unsigned scale;
     if (plain.benchmark->is_padded)
       continue;
@@ -376,7 +267,7 @@ static unsigned scale_of(const gpu_scales *scales, const bf_corpus_benchmark *be
 int main(int argc, char **argv) {
   static gpu_scales scales;
   bf_diagnostic diagnostic;
-  entry *entries = NULL;
+  gpu_way_entry *entries = NULL;
   if (argc == 2 && strcmp(argv[1], "--scales") == 0)
     return print_scales();
   if (argc < 3)
@@ -384,7 +275,7 @@ int main(int argc, char **argv) {
                            "       measure --scales\n"),
            2;
   if (gpu_scales_read(argv[1], &scales, &diagnostic) != BF_OK ||
-      read_entries(argv[2], &entries, &diagnostic) != BF_OK)
+      gpu_ways_read(argv[2], &entries, &diagnostic) != BF_OK)
     return fprintf(stderr, "measure: %s\n", diagnostic.message), 2;
   bool once = argc > 3 && strcmp(argv[3], "--once") == 0;
   unsigned scale = 1;

@@ -3,7 +3,9 @@
  * Rows that are tried have a length by which the code multiplies. Those that leave fewest
  * wavefronts are written into the kernel, alone in a module of its own; the first that the verifier
  * accepts is proposed. Where none is and launches are checked, the best are tried for blocks with
- * no more threads than some number. */
+ * no more threads than some number. Where none is left, places are computed at accesses, by
+ * instructions of which some paddings need more than others: the one is proposed that gains most.
+ */
 #include "tune/forecast.h"
 
 #include "ptx/tile.h"
@@ -114,13 +116,11 @@ static void keep(candidate best[MOST_TRIED], unsigned *kept, const candidate *ne
   *kept += *kept < MOST_TRIED;
 }
 
-/* The best rows and paddings for an array; none where nothing conflicts. */
+/* The best rows and paddings for an array, of whole grains; none where nothing conflicts. */
 static int list_best(const bf_forecast *forecast, unsigned forecasts, const rows *list,
-                     const bf_rewrite_array *array, candidate best[MOST_TRIED], unsigned *kept,
-                     bf_diagnostic *diagnostic) {
+                     const bf_rewrite_array *array, uint64_t grain, candidate best[MOST_TRIED],
+                     unsigned *kept, bf_diagnostic *diagnostic) {
   double before, conflicts, after, left;
-  uint64_t grain =
-      array->padding_grain_bytes > WORD_BYTES ? array->padding_grain_bytes : WORD_BYTES;
   *kept = 0;
   BF_TRY(count(forecast, forecasts, array->name, NULL, &before, &conflicts, diagnostic));
   for (unsigned i = 0; conflicts > 0 && i < list->count; i++)
@@ -195,39 +195,46 @@ static int cut_out(const bf_ptx_module *whole, const bf_ptx_function *kernel,
   return error;
 }
 
-/* Whether an array of the kernel of a module can have a padding. */
-static int can_have(const bf_ptx_module *module, const char *kernel, const char *array,
-                    const bf_hash *padding, bool *is_good, bf_diagnostic *diagnostic) {
-  asked own = {kernel, array, padding};
+/* What is tried: a kernel of a module, and an array of it. */
+typedef struct trying {
+  const bf_ptx_module *module;
+  const char *kernel, *array;
+  bool is_beside; /* launches choose between the original and a second version */
+  bf_diagnostic *diagnostic;
+} trying;
+
+/* The module with a padding of the array, changed where it can have that; is_beside: with the
+ * original beside it, as launches choose between the two. */
+static int rewrite_padded(const trying *t, const bf_hash *padding, bool keeps_accesses,
+                          bool is_beside, bf_rewrite_result *result) {
+  asked own = {t->kernel, t->array, padding};
   bf_rewrite_options options = {.context = &own,
                                 .hash_of = asked_hash,
                                 .padding_has_room = true,
                                 .blocks_are_checked = true,
                                 .resizes_dynamic = true,
-                                .keeps_accesses = true};
-  bf_rewrite_result result = {0};
-  BF_TRY(bf_rewrite(module, &options, &result, diagnostic));
-  *is_good = result.is_changed;
-  bf_rewrite_free(&result);
-  return BF_OK;
+                                .keeps_accesses = keeps_accesses,
+                                .is_beside = is_beside};
+  return bf_rewrite(t->module, &options, result, t->diagnostic);
 }
 
-/* What is tried: a kernel of a module, and an array of it. */
-typedef struct trying {
-  const bf_ptx_module *module;
-  const char *kernel, *array;
-  bf_diagnostic *diagnostic;
-} trying;
+/* The padding of a candidate, for blocks as the text behind it says. */
+static int make_padding(const candidate *of, const char *blocks, bf_hash **hash,
+                        bf_diagnostic *diagnostic) {
+  char text[96];
+  snprintf(text, sizeof text, "pad:%llu+%llu%s", (unsigned long long)(of->row_bytes / WORD_BYTES),
+           (unsigned long long)(of->pad_bytes / WORD_BYTES), blocks);
+  return bf_hash_parse(text, &bf_listed_geometry, hash, diagnostic);
+}
 
 /* Takes a padding for blocks as the text behind it says, where the array can have it. */
 static int take(const trying *t, const candidate *best, const char *blocks, bf_hash **taken) {
-  char text[96];
+  bf_rewrite_result result = {0};
   bf_hash *hash;
-  bool is_good = false;
-  snprintf(text, sizeof text, "pad:%llu+%llu%s", (unsigned long long)(best->row_bytes / WORD_BYTES),
-           (unsigned long long)(best->pad_bytes / WORD_BYTES), blocks);
-  BF_TRY(bf_hash_parse(text, &bf_listed_geometry, &hash, t->diagnostic));
-  int error = can_have(t->module, t->kernel, t->array, hash, &is_good, t->diagnostic);
+  BF_TRY(make_padding(best, blocks, &hash, t->diagnostic));
+  int error = rewrite_padded(t, hash, true, false, &result);
+  bool is_good = !error && result.is_changed;
+  bf_rewrite_free(&result);
   if (is_good)
     *taken = hash;
   else
@@ -282,6 +289,89 @@ static int take_first(const trying *t, const candidate *best, unsigned kept, con
   return BF_OK;
 }
 
+/* ---- Places at the access ---- */
+
+/* For bf_work_hashes: one array has a padding. */
+static const bf_hash *placed_hash(const void *context, const char *array) {
+  const asked *own = context;
+  return array && strcmp(array, own->array) == 0 ? own->padding : NULL;
+}
+
+/* What a rewritten kernel gains over some shapes of blocks, as the judge counts work; *is_good is
+ * false where that is not known. */
+static int gain_of(const trying *t, const bf_rewrite_result *result, const bf_hash *padding,
+                   const bf_forecast *forecast, unsigned forecasts, bool *is_good, double *gain) {
+  const bf_ptx_function *made = result->module ? bf_ptx_find(result->module, t->kernel) : NULL;
+  const asked own = {t->kernel, t->array, padding};
+  const bf_work_hashes hashes = {.hash_of = placed_hash, .context = &own};
+  bf_work_version version = {0};
+  *is_good = made != NULL;
+  *gain = 0;
+  if (!made)
+    return BF_OK;
+  int error = bf_work_version_make(result->module, made, &version, t->diagnostic);
+  for (unsigned i = 0; i < forecasts && i < MOST_SHAPES && *is_good && !error; i++) {
+    bf_work after[BF_FORECAST_TRIPS];
+    bf_prediction predicted;
+    error = bf_forecast_count(&forecast[i], &version, &hashes, after, is_good, t->diagnostic);
+    if (error || !*is_good)
+      break;
+    bf_forecast_judge(&forecast[i], &version, after, 0, &predicted);
+    *gain += bf_judge_gain(&predicted.comparison);
+  }
+  bf_work_version_free(&version);
+  return error;
+}
+
+/* Whether places are so few that rows are cheaper than a hash: no more than 3 instructions, what a
+ * place takes, for two accesses. */
+static bool is_cheap(const bf_rewrite_result *result, const trying *t) {
+  for (unsigned k = 0; k < result->kernels; k++)
+    if (strcmp(result->kernel[k].name, t->kernel) == 0)
+      return result->kernel[k].added_instructions * 2 <= result->kernel[k].hashed * 3;
+  return false;
+}
+
+/* Whether a second version with that padding can stand beside the original. */
+static int can_be_beside(const trying *t, const bf_hash *padding, bool *is_good) {
+  bf_rewrite_result result = {0};
+  BF_TRY(rewrite_padded(t, padding, false, true, &result));
+  *is_good = result.is_changed;
+  bf_rewrite_free(&result);
+  return BF_OK;
+}
+
+/* Takes the padding that gains most with places computed at accesses, where one gains at all. */
+static int take_placed(const trying *t, const candidate *best, unsigned kept,
+                       const bf_forecast *forecast, unsigned forecasts, double *most,
+                       bf_hash **taken) {
+  int error = BF_OK;
+  for (unsigned i = 0; i < kept && !error; i++) {
+    bf_rewrite_result result = {0};
+    bf_hash *hash;
+    bool is_good = false;
+    double gain = 0;
+    if (best[i].row_bytes & (best[i].row_bytes - 1))
+      continue;
+    BF_TRY(make_padding(&best[i], "", &hash, t->diagnostic));
+    error = rewrite_padded(t, hash, false, false, &result);
+    if (!error)
+      error = gain_of(t, &result, hash, forecast, forecasts, &is_good, &gain);
+    is_good = is_good && gain > *most && is_cheap(&result, t);
+    bf_rewrite_free(&result);
+    if (!error && is_good && t->is_beside)
+      error = can_be_beside(t, hash, &is_good);
+    if (!error && is_good) {
+      *most = gain;
+      bf_hash *before = *taken;
+      *taken = hash;
+      hash = before;
+    }
+    bf_hash_free(hash);
+  }
+  return error;
+}
+
 /* ---- Kernels ---- */
 
 static bool calls_others(const bf_ptx_function *kernel) {
@@ -295,14 +385,17 @@ static bool calls_others(const bf_ptx_function *kernel) {
 static int propose_array(const bf_plans *plans, bf_plan *plan, unsigned index, const rows *list,
                          const bf_forecast *forecast, unsigned forecasts, bf_ptx_module **part,
                          bf_diagnostic *diagnostic) {
+  enum { WIDE_BYTES = 16 }; /* behind which ptxas goes on merging accesses */
   const bf_rewrite_array *array = &bf_plan_examined(plans, plan)->array[index];
+  uint64_t grain =
+      array->padding_grain_bytes > WORD_BYTES ? array->padding_grain_bytes : WORD_BYTES;
   candidate best[MOST_TRIED];
   unsigned kept = 0;
   bool is_open = array->variable->bytes == 0 && plans->resizes_dynamic;
   if ((array->variable->bytes <= BF_REWRITE_ROW_BYTES && !is_open) || !array->accesses)
     return BF_OK;
   bf_diagnostic why = {.caret = -1};
-  int error = list_best(forecast, forecasts, list, array, best, &kept, &why);
+  int error = list_best(forecast, forecasts, list, array, grain, best, &kept, &why);
   if (error == BF_NO_MEMORY)
     return bf_no_memory(diagnostic);
   if (error || !kept) /* an address lies outside of shared memory: nothing is known */
@@ -311,9 +404,18 @@ static int propose_array(const bf_plans *plans, bf_plan *plan, unsigned index, c
     BF_TRY(cut_out(plans->module, forecast->original->function, part, diagnostic));
   if (!*part)
     return BF_OK;
-  const trying t = {*part, plan->name, array->name, diagnostic};
+  const trying t = {*part, plan->name, array->name, plans->blocks_are_checked, diagnostic};
   const uint32_t *block = plans->blocks_are_checked ? likely_block(forecast, forecasts) : NULL;
-  return take_first(&t, best, kept, block, forecasts == 1, &plan->array_padding[index]);
+  bf_hash **taken = &plan->array_padding[index];
+  double most = 0;
+  BF_TRY(take_first(&t, best, kept, block, forecasts == 1, taken));
+  if (*taken)
+    return BF_OK;
+  BF_TRY(take_placed(&t, best, kept, forecast, forecasts, &most, taken));
+  if (grain >= WIDE_BYTES ||
+      list_best(forecast, forecasts, list, array, WIDE_BYTES, best, &kept, &why))
+    return BF_OK;
+  return take_placed(&t, best, kept, forecast, forecasts, &most, taken);
 }
 
 int bf_padding_propose(const bf_plans *plans, bf_plan *plan, const bf_forecast *forecast,
