@@ -210,6 +210,15 @@ static void tell_copy(bf_emu_warp *warp, const bf_emu_op *op, uint32_t bytes,
 
 /* ---- Rows of bytes ---- */
 
+/* Says that global memory is not aligned as bulk copies want it; always false. */
+static bool fail_alignment(bf_emu_warp *warp, const bf_emu_op *op, unsigned lane, uint64_t address,
+                           uint32_t bytes, bool is_write) {
+  bf_emu_fail_access(warp, op, BF_PTX_SPACE_GLOBAL, lane, address, bytes, is_write,
+                     BF_EMU_MISALIGNED);
+  bf_emu_add_reason(warp, op, "it must be a multiple of 16");
+  return false;
+}
+
 static bool start_linear(bf_emu_warp *warp, const bf_emu_op *op, unsigned lane) {
   const bulk *what = op->detail;
   uint32_t bytes = BF_LANES(const uint32_t, what->size)[lane];
@@ -220,10 +229,8 @@ static bool start_linear(bf_emu_warp *warp, const bf_emu_op *op, unsigned lane) 
     return bf_emu_fail(warp, op, BF_EMU_MISALIGNED, lane, "%u bytes, which is no multiple of 16",
                        bytes) != NULL;
   bool is_global = what->way == LOAD || what->way == PREFETCH;
-  if (is_global && from % 16) {
-    bf_emu_fail_access(warp, op, BF_PTX_SPACE_GLOBAL, lane, from, bytes, false, BF_EMU_MISALIGNED);
-    return false;
-  }
+  if (is_global && from % 16)
+    return fail_alignment(warp, op, lane, from, bytes, false);
   job.from = is_global
                  ? bytes ? reach_global(warp, op, lane, from, bytes, false) : NULL
                  : bf_emu_cluster_reach(warp, op, lane, from, bytes, 16, false, &block, &offset);
@@ -239,10 +246,8 @@ static bool start_linear(bf_emu_warp *warp, const bf_emu_op *op, unsigned lane) 
   if (what->way != STORE)
     return send(warp, op, lane, &job, from);
   uint64_t to = address_of(warp, &what->to, lane);
-  if (to % 16) {
-    bf_emu_fail_access(warp, op, BF_PTX_SPACE_GLOBAL, lane, to, bytes, true, BF_EMU_MISALIGNED);
-    return false;
-  }
+  if (to % 16)
+    return fail_alignment(warp, op, lane, to, bytes, true);
   job.to = bytes ? reach_global(warp, op, lane, to, bytes, true) : NULL;
   tell_way(warp, &job, BF_EMU_WAY_STORE, 0, to);
   return (!bytes || job.to) && bf_emu_job_group(warp, op, &job);

@@ -297,6 +297,7 @@ typedef struct bf_emu_fault {
   uint64_t line; /* in the PTX */
   const char *source_file;
   uint64_t source_line;
+  char calls[240]; /* where that was inlined: "b.cuh:21, inlined at c.cu:5", or empty */
   uint32_t block[3], thread[3];
   bf_ptx_space space;
   uint64_t address;
