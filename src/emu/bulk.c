@@ -182,9 +182,21 @@ static bool leave(bf_emu_warp *warp, const bf_emu_op *op, bf_emu_job *job, bf_em
 
 /* ---- Telling ---- */
 
+/* The operand at an address of shared memory, where it takes so many bytes. */
+static bf_operand operand_at(bf_emu_warp *warp, const bf_operand *what, uint64_t address,
+                             uint64_t span) {
+  bf_operand placed = *what;
+  uint64_t offset = 0;
+  if (bf_emu_cluster_find(warp, address, &offset)) {
+    placed.first = (uint32_t)offset;
+    placed.end = (uint32_t)(offset + span);
+  }
+  return placed;
+}
+
 /* Tells observers of a copy; map NULL: of bytes in a row. Rows of a box are those of its first
  * dimension. */
-static void tell_copy(bf_emu_warp *warp, const bf_emu_op *op, uint32_t bytes,
+static void tell_copy(bf_emu_warp *warp, const bf_emu_op *op, unsigned lane, uint32_t bytes,
                       const bf_tensor_map *map) {
   const bulk *what = op->detail;
   bf_operand copied = {.rows = 1, .columns = bytes, .bytes = bytes};
@@ -201,10 +213,12 @@ static void tell_copy(bf_emu_warp *warp, const bf_emu_op *op, uint32_t bytes,
     snprintf(copied.type, sizeof copied.type, "%s", bf_tensor_type_name(map->type));
   }
   bf_operand operand[BF_OPERANDS] = {{0}};
+  uint64_t span = map ? bf_emu_box_span(map) : bytes;
   if (what->way != STORE)
-    operand[BF_OPERAND_LOADED] = copied;
+    operand[BF_OPERAND_LOADED] = operand_at(warp, &copied, address_of(warp, &what->to, lane), span);
   if (what->way != LOAD)
-    operand[BF_OPERAND_STORED] = copied;
+    operand[BF_OPERAND_STORED] =
+        operand_at(warp, &copied, address_of(warp, &what->from, lane), span);
   bf_emu_tell_operands(warp, op, operand);
 }
 
@@ -242,7 +256,7 @@ static bool start_linear(bf_emu_warp *warp, const bf_emu_op *op, unsigned lane) 
     tell_way(warp, &job, BF_EMU_WAY_PREFETCH, 0, from);
     return true;
   }
-  tell_copy(warp, op, bytes, NULL);
+  tell_copy(warp, op, lane, bytes, NULL);
   if (what->way != STORE)
     return send(warp, op, lane, &job, from);
   uint64_t to = address_of(warp, &what->to, lane);
@@ -299,7 +313,7 @@ static bool start_tensor(bf_emu_warp *warp, const bf_emu_op *op, unsigned lane) 
     tell_way(warp, &job, BF_EMU_WAY_PREFETCH, 0, 0);
     return true;
   }
-  tell_copy(warp, op, job.bytes, &job.box.map);
+  tell_copy(warp, op, lane, job.bytes, &job.box.map);
   if (what->way != STORE)
     return send(warp, op, lane, &job, 0);
   uint64_t from = address_of(warp, &what->from, lane);

@@ -434,6 +434,10 @@ static bf_operand describe(const bf_emu_warp *warp, uint32_t place, bf_ptx_type 
                      .swizzle_bytes = d.mask ? (uint16_t)d.width : 0,
                      .is_turned = is_turned};
   memcpy(made.type, name, sizeof made.type);
+  unsigned lines = is_turned ? depth : rows;
+  unsigned pieces = (is_turned ? rows : depth) * bf_matrix_bits(type) / 128;
+  made.first = d.start & ~d.mask;
+  made.end = (bf_emu_descriptor_piece(&d, !is_turned, lines - 1, pieces - 1) | d.mask) + 16;
   return made;
 }
 
