@@ -103,6 +103,8 @@ static void decode_instruction(bf_emu_decoder *decoder, unsigned *site_capacity)
   bool selected = bf_emu_select_control(decoder, instruction, &op) ||
                   bf_emu_select_cluster(decoder, instruction, &op) ||
                   bf_emu_select_bulk(decoder, instruction, &op) ||
+                  bf_emu_select_tensor_change(decoder, instruction, &op) ||
+                  bf_emu_select_cancel(decoder, instruction, &op) ||
                   bf_emu_select_tensor_core(decoder, instruction, &op);
   for (unsigned i = 0; !selected && decoder->isa->select[i]; i++)
     selected = decoder->isa->select[i](decoder, instruction, &op);

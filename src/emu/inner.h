@@ -567,5 +567,12 @@ typedef struct bf_emu_address {
 } bf_emu_address;
 bf_emu_address bf_emu_bind_address(bf_emu_decoder *decoder, const bf_ptx_instruction *instruction,
                                    const bf_ptx_operand *operand, bf_ptx_space space);
+/* The address of a lane. */
+static inline uint64_t bf_emu_address_of(const bf_emu_warp *warp, const bf_emu_address *at,
+                                         unsigned lane) {
+  if (at->register_bytes == 4)
+    return (uint32_t)(BF_LANES(const uint32_t, at->place)[lane] + (uint32_t)at->offset);
+  return BF_LANES(const uint64_t, at->place)[lane] + (uint64_t)at->offset;
+}
 
 #endif

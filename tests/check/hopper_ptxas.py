@@ -284,7 +284,12 @@ mul.rn.f32x2 q, q, q;
 ld.global.nc.L1::no_allocate.L2::256B.v8.b32 {r,r,r,r,r,r,r,r}, [g];
 st.global.v4.b64 [g], {q,q,q,q};
 redux.sync.max.f32 f, f, -1;
-!clusterlaunchcontrol.try_cancel.async.shared::cta.mbarrier::complete_tx::bytes.b128 [s], [s];
+clusterlaunchcontrol.try_cancel.async.shared::cta.mbarrier::complete_tx::bytes.b128 [s], [s];
+clusterlaunchcontrol.try_cancel.async.shared::cta.mbarrier::complete_tx::bytes.multicast::cluster::all.b128 [s], [s];
+clusterlaunchcontrol.try_cancel.async.mbarrier::complete_tx::bytes.b128 [g], [g];
+clusterlaunchcontrol.query_cancel.is_canceled.pred.b128 p, w;
+clusterlaunchcontrol.query_cancel.get_first_ctaid.v4.b32.b128 {r, r, r, _}, w;
+clusterlaunchcontrol.query_cancel.get_first_ctaid::y.b32.b128 r, w;
 """
 
 HEAD = """.version 9.0
