@@ -24,9 +24,10 @@ typedef struct bulk {
   uint32_t byte_mask;
   bool is_multicast, is_masked;
   bf_emu_reduce reduce;
-  bool is_tensor, is_im2col, is_picked; /* is_picked: gather4, scatter4 */
-  bool into_own;                        /* .shared::cta: the block's own memory */
-  bool is_pair; /* .cta_group::2: the mbarrier may be in the other block of the pair */
+  bool is_tensor, is_picked; /* is_picked: gather4, scatter4 */
+  bf_tensor_im2col im2col;
+  bool into_own; /* .shared::cta: the block's own memory */
+  bool is_pair;  /* .cta_group::2: the mbarrier may be in the other block of the pair */
   unsigned rank, coordinates, offsets;
   uint32_t at[BF_TENSOR_DIMENSIONS], offset[3];
 } bulk;
@@ -286,9 +287,11 @@ static bool read_box(bf_emu_warp *warp, const bf_emu_op *op, unsigned lane, bf_e
     box->at[i] = BF_LANES(const int32_t, what->at[i])[lane];
   for (unsigned i = 0; i < what->offsets; i++)
     box->offset[i] = BF_LANES(const uint16_t, what->offset[i])[lane];
-  const char *wrong = bf_emu_box_check(box, what->rank, what->is_im2col);
+  const char *wrong = bf_emu_box_check(box, what->rank, what->im2col);
   if (!wrong && what->is_picked)
     wrong = bf_emu_box_pick(box);
+  if (!wrong && what->im2col > BF_TENSOR_IM2COL)
+    wrong = bf_emu_box_widen(box);
   return !wrong || fail(warp, op, BF_EMU_BAD_INSTRUCTION, lane, wrong);
 }
 
@@ -431,11 +434,13 @@ static void bind_tensor(bf_emu_decoder *decoder, const bf_ptx_instruction *instr
     what->at[i] = word_place(decoder, &operand->item[1].item[i], BF_PTX_S32);
 }
 
-/* {offsets} of im2col. */
+/* {offsets} of im2col; halo pixels and offset of im2col::w. */
 static void bind_offsets(bf_emu_decoder *decoder, const bf_ptx_operand *operand, bulk *what) {
-  what->offsets = what->rank - 2;
+  what->offsets = what->im2col == BF_TENSOR_IM2COL ? what->rank - 2 : 2;
   if (operand->kind != BF_PTX_VECTOR || operand->count != what->offsets) {
-    bf_emu_refuse(decoder, "im2col without an offset for each dimension of space");
+    bf_emu_refuse(decoder, what->im2col == BF_TENSOR_IM2COL
+                               ? "im2col without an offset for each dimension of space"
+                               : "im2col::w without a number of halo pixels and an offset");
     return;
   }
   for (unsigned i = 0; i < what->offsets; i++)
@@ -447,7 +452,7 @@ static void bind_rest(bf_emu_decoder *decoder, const bf_ptx_instruction *instruc
                       bulk *what) {
   const bf_ptx_operand *operand = instruction->operand;
   unsigned end = instruction->operands - (bf_ptx_has(instruction, "L2::cache_hint") ? 1 : 0);
-  bool has_offsets = what->is_im2col && what->way != STORE;
+  bool has_offsets = what->im2col && what->way != STORE;
   if (what->is_masked && instruction->operands) /* behind the policy */
     what->byte_mask = word_place(decoder, &operand[instruction->operands - 1], BF_PTX_U16);
   if (has_offsets && next < end)
@@ -462,8 +467,6 @@ static void bind_rest(bf_emu_decoder *decoder, const bf_ptx_instruction *instruc
 
 /* Forms that only later GPUs have, and that are not here. */
 static const char *newer_form(const bf_ptx_instruction *instruction) {
-  if (find_prefix(instruction, "im2col::"))
-    return "im2col::w, which sm_100 has";
   if (bf_ptx_has(instruction, "ignore_oob"))
     return "ignore_oob";
   return NULL;
@@ -473,11 +476,17 @@ static bool select_tensor(bf_emu_decoder *decoder, const bf_ptx_instruction *ins
                           bulk *what) {
   const bf_ptx_operand *operand = instruction->operand;
   what->is_pair = bf_ptx_has(instruction, "cta_group::2");
-  what->is_im2col = find_prefix(instruction, "im2col") != NULL;
+  const char *walk = find_prefix(instruction, "im2col");
+  what->im2col = !walk                         ? BF_TENSOR_TILES
+                 : strstr(walk, "::w::128")    ? BF_TENSOR_IM2COL_W_128
+                 : strstr(walk, "::w") != NULL ? BF_TENSOR_IM2COL_W
+                                               : BF_TENSOR_IM2COL;
+  if (what->im2col > BF_TENSOR_IM2COL && what->way == STORE)
+    return bf_emu_refuse(decoder, "stores of im2col::w");
   for (unsigned i = 0; i < instruction->modifiers; i++)
     if (strlen(instruction->modifier[i]) == 2 && instruction->modifier[i][1] == 'd')
       what->rank = (unsigned)(instruction->modifier[i][0] - '0');
-  if (what->rank < 1 || what->rank > BF_TENSOR_DIMENSIONS || (what->is_im2col && what->rank < 3))
+  if (what->rank < 1 || what->rank > BF_TENSOR_DIMENSIONS || (what->im2col && what->rank < 3))
     return bf_emu_refuse(decoder, "tensor of this number of dimensions");
   const char *picks = find_prefix(instruction, "tile::");
   what->is_picked = picks != NULL;
