@@ -28,6 +28,16 @@ static void profile_in_turn(void *given, const bf_emu_event *event) {
   pthread_mutex_unlock(&all->lock);
 }
 
+/* The same of what the hardware accesses by itself. */
+static void operands_in_turn(void *given, const bf_emu_event *event) {
+  rt_observers *all = given;
+  bf_emu_event own = *event;
+  own.worker = 0;
+  pthread_mutex_lock(&all->lock);
+  all->counting.operands(all->counting.context, &own);
+  pthread_mutex_unlock(&all->lock);
+}
+
 /* Hands an access to all who watch. */
 static void observe(void *given, const bf_emu_event *event) {
   rt_observers *all = given;
@@ -118,7 +128,8 @@ const bf_emu_observer *rt_observe(rt_context *context, rt_function *function, rt
   if (profile)
     all->profile = all->counting = bf_profile_observer(profile);
   if (profile && context->gpu)
-    all->profile = (bf_emu_observer){.access = profile_in_turn, .context = all};
+    all->profile =
+        (bf_emu_observer){.access = profile_in_turn, .operands = operands_in_turn, .context = all};
   all->profile.as_merged = !settings->as_written;
   if (settings->trace && open_trace(context) &&
       bf_tracer_begin(context->trace, function->kernel, &all->trace, &diagnostic) != BF_OK)
@@ -138,8 +149,10 @@ const bf_emu_observer *rt_observe(rt_context *context, rt_function *function, rt
 
 /* ---- Record ---- */
 
-/* What a site of simulated launches has cost. */
-static bf_costs_line line_of_site(const bf_emu_site *site, const bf_sim_site *cost) {
+/* What a site of simulated launches has cost; matrices and copies are those that its row of the
+ * profile has. */
+static bf_costs_line line_of_site(const bf_emu_site *site, const bf_sim_site *cost,
+                                  const bf_profile_row *row) {
   bf_costs_line line = bf_costs_line_of(site);
   line.accesses = cost->executions;
   line.wavefronts = cost->wavefronts;
@@ -151,15 +164,23 @@ static bf_costs_line line_of_site(const bf_emu_site *site, const bf_sim_site *co
   line.has_access = cost->worst > 0;
   line.access = cost->worst_access;
   line.access.count = 1;
+  memcpy(line.operand, row->operand, sizeof line.operand);
+  if (row->operand[BF_OPERAND_B].times) { /* a wgmma, which the simulator has not counted */
+    line.accesses += row->executions;
+    line.wavefronts += row->wavefronts;
+    line.ideal += row->ideal;
+  }
   return line;
 }
 
 /* What a site has cost, in launches of either kind. */
 static bf_costs_line line_of(const rt_function *function, const rt_tally *tally, unsigned index) {
   bf_emu_site site = bf_emu_kernel_site(function->kernel, index);
+  bf_profile_row row = {.executions = 0};
+  if (tally->profile)
+    row = bf_profile_get(tally->profile, index);
   if (tally->site)
-    return line_of_site(&site, &tally->site[index]);
-  bf_profile_row row = bf_profile_get(tally->profile, index);
+    return line_of_site(&site, &tally->site[index], &row);
   return bf_costs_line_of_row(&site, &row, row.rivals ? bf_profile_rivals(tally->profile) : 0);
 }
 

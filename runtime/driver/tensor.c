@@ -200,13 +200,48 @@ API(cuTensorMapEncodeIm2col, void *to, int type, uint32_t rank, void *address, c
       !check_row(&how, channels, &why) || !has_pixels(&how, lower, upper, &why))
     return refuse("cuTensorMapEncodeIm2col", &why);
   bf_tensor_map map = make_map(&how);
-  map.is_im2col = 1;
+  map.is_im2col = BF_TENSOR_IM2COL;
   map.box[0] = (uint16_t)channels;
   map.box[1] = (uint16_t)pixels;
   for (unsigned i = 0; i + 2 < rank; i++) {
     map.lower[i] = (int16_t)lower[i];
     map.upper[i] = (int16_t)upper[i];
   }
+  return write_map(to, &map);
+}
+
+/* Whether a GPU and a swizzle can be of im2col::w. */
+static bool check_wide(const map_shape *how, int mode, mistake *why) {
+  if (swizzles() < BF_TENSOR_SWIZZLES)
+    return wrong(why, "a GPU of compute capability 10.0 or higher is needed");
+  if (mode < 0 || mode > 1)
+    return wrong(why, "%d is no mode", mode);
+  return how->swizzle == BF_TENSOR_SWIZZLE_64 || how->swizzle == BF_TENSOR_SWIZZLE_128 ||
+         how->swizzle == BF_TENSOR_SWIZZLE_128_ATOM_32 ||
+         wrong(why, "swizzle %d; 64, 128 bytes, and 128 with atoms of 32 can be", how->swizzle);
+}
+
+API(cuTensorMapEncodeIm2colWide, void *to, int type, uint32_t rank, void *address,
+    const uint64_t *size, const uint64_t *stride, int lower, int upper, uint32_t channels,
+    uint32_t pixels, const uint32_t *step, int interleave, int mode, int swizzle, int promotion,
+    int fill) {
+  DR_CHECK_ON();
+  map_shape how = {type, interleave, swizzle, promotion, fill, rank, address, size, stride, step};
+  map_shape row = how; /* of whose dimensions of space only the width has corners */
+  mistake why = {""};
+  row.rank = 3;
+  bool is_128 = mode == 1; /* which has its own number of pixels */
+  if (!check_shape(to, &how, 3, &why) || !check_wide(&how, mode, &why) ||
+      !check_corners(3, &lower, &why) || !check_corners(3, &upper, &why) ||
+      !check_pixels(channels, is_128 ? 128 : pixels, &why) || !check_row(&how, channels, &why) ||
+      !has_pixels(&row, &lower, &upper, &why))
+    return refuse("cuTensorMapEncodeIm2colWide", &why);
+  bf_tensor_map map = make_map(&how);
+  map.is_im2col = is_128 ? BF_TENSOR_IM2COL_W_128 : BF_TENSOR_IM2COL_W;
+  map.box[0] = (uint16_t)channels;
+  map.box[1] = (uint16_t)(is_128 ? 128 : pixels);
+  map.lower[0] = (int16_t)lower;
+  map.upper[0] = (int16_t)upper;
   return write_map(to, &map);
 }
 

@@ -1,5 +1,5 @@
 /* Copies by the hardware: cp.async.bulk, cp.reduce.async.bulk and their forms for tensors, with
- * their groups; st.async and red.async; tensormap.replace and tensormap.cp_fenceproxy.
+ * their groups; st.async and red.async.
  *
  * Each lane that executes one makes a job (late.h) of its own. Sizes, alignments and addresses are
  * checked as the PTX ISA asks for. */
@@ -24,18 +24,13 @@ typedef struct bulk {
   uint32_t byte_mask;
   bool is_multicast, is_masked;
   bf_emu_reduce reduce;
-  bool is_tensor, is_im2col, is_picked; /* is_picked: gather4, scatter4 */
-  bool into_own;                        /* .shared::cta: the block's own memory */
-  bool is_pair; /* .cta_group::2: the mbarrier may be in the other block of the pair */
+  bool is_tensor, is_picked; /* is_picked: gather4, scatter4 */
+  bf_tensor_im2col im2col;
+  bool into_own; /* .shared::cta: the block's own memory */
+  bool is_pair;  /* .cta_group::2: the mbarrier may be in the other block of the pair */
   unsigned rank, coordinates, offsets;
   uint32_t at[BF_TENSOR_DIMENSIONS], offset[3];
 } bulk;
-
-static uint64_t address_of(const bf_emu_warp *warp, const bf_emu_address *at, unsigned lane) {
-  if (at->register_bytes == 4)
-    return (uint32_t)(BF_LANES(const uint32_t, at->place)[lane] + (uint32_t)at->offset);
-  return BF_LANES(const uint64_t, at->place)[lane] + (uint64_t)at->offset;
-}
 
 static bool fail(bf_emu_warp *warp, const bf_emu_op *op, bf_emu_fault_kind kind, unsigned lane,
                  const char *text) {
@@ -115,12 +110,12 @@ static bool send(bf_emu_warp *warp, const bf_emu_op *op, unsigned lane, bf_emu_j
   const bulk *what = op->detail;
   bf_emu_block *target, *owner;
   uint64_t offset, barrier;
-  uint64_t to = address_of(warp, &what->to, lane);
+  uint64_t to = bf_emu_address_of(warp, &what->to, lane);
   uint64_t span = what->is_tensor ? bf_emu_box_span(&job->box.map) : job->bytes;
   if (!bf_emu_cluster_reach(warp, op, lane, to, span, what->is_tensor ? 128 : 16, true, &target,
                             &offset) ||
-      !bf_emu_cluster_reach(warp, op, lane, address_of(warp, &what->barrier, lane), 8, 8, true,
-                            &owner, &barrier))
+      !bf_emu_cluster_reach(warp, op, lane, bf_emu_address_of(warp, &what->barrier, lane), 8, 8,
+                            true, &owner, &barrier))
     return false;
   bool is_near = owner == target || (what->is_pair && (owner->rank ^ target->rank) == 1);
   if (!is_near || (what->into_own && target != warp->block))
@@ -182,9 +177,21 @@ static bool leave(bf_emu_warp *warp, const bf_emu_op *op, bf_emu_job *job, bf_em
 
 /* ---- Telling ---- */
 
+/* The operand at an address of shared memory, where it takes so many bytes. */
+static bf_operand operand_at(bf_emu_warp *warp, const bf_operand *what, uint64_t address,
+                             uint64_t span) {
+  bf_operand placed = *what;
+  uint64_t offset = 0;
+  if (bf_emu_cluster_find(warp, address, &offset)) {
+    placed.first = (uint32_t)offset;
+    placed.end = (uint32_t)(offset + span);
+  }
+  return placed;
+}
+
 /* Tells observers of a copy; map NULL: of bytes in a row. Rows of a box are those of its first
  * dimension. */
-static void tell_copy(bf_emu_warp *warp, const bf_emu_op *op, uint32_t bytes,
+static void tell_copy(bf_emu_warp *warp, const bf_emu_op *op, unsigned lane, uint32_t bytes,
                       const bf_tensor_map *map) {
   const bulk *what = op->detail;
   bf_operand copied = {.rows = 1, .columns = bytes, .bytes = bytes};
@@ -201,29 +208,39 @@ static void tell_copy(bf_emu_warp *warp, const bf_emu_op *op, uint32_t bytes,
     snprintf(copied.type, sizeof copied.type, "%s", bf_tensor_type_name(map->type));
   }
   bf_operand operand[BF_OPERANDS] = {{0}};
+  uint64_t span = map ? bf_emu_box_span(map) : bytes;
   if (what->way != STORE)
-    operand[BF_OPERAND_LOADED] = copied;
+    operand[BF_OPERAND_LOADED] =
+        operand_at(warp, &copied, bf_emu_address_of(warp, &what->to, lane), span);
   if (what->way != LOAD)
-    operand[BF_OPERAND_STORED] = copied;
+    operand[BF_OPERAND_STORED] =
+        operand_at(warp, &copied, bf_emu_address_of(warp, &what->from, lane), span);
   bf_emu_tell_operands(warp, op, operand);
 }
 
 /* ---- Rows of bytes ---- */
+
+/* Says that global memory is not aligned as bulk copies want it; always false. */
+static bool fail_alignment(bf_emu_warp *warp, const bf_emu_op *op, unsigned lane, uint64_t address,
+                           uint32_t bytes, bool is_write) {
+  bf_emu_fail_access(warp, op, BF_PTX_SPACE_GLOBAL, lane, address, bytes, is_write,
+                     BF_EMU_MISALIGNED);
+  bf_emu_add_reason(warp, op, "it must be a multiple of 16");
+  return false;
+}
 
 static bool start_linear(bf_emu_warp *warp, const bf_emu_op *op, unsigned lane) {
   const bulk *what = op->detail;
   uint32_t bytes = BF_LANES(const uint32_t, what->size)[lane];
   bf_emu_job job = {.lane = lane, .bytes = bytes, .reduce = what->reduce};
   bf_emu_block *block;
-  uint64_t offset, from = address_of(warp, &what->from, lane);
+  uint64_t offset, from = bf_emu_address_of(warp, &what->from, lane);
   if (bytes % 16)
     return bf_emu_fail(warp, op, BF_EMU_MISALIGNED, lane, "%u bytes, which is no multiple of 16",
                        bytes) != NULL;
   bool is_global = what->way == LOAD || what->way == PREFETCH;
-  if (is_global && from % 16) {
-    bf_emu_fail_access(warp, op, BF_PTX_SPACE_GLOBAL, lane, from, bytes, false, BF_EMU_MISALIGNED);
-    return false;
-  }
+  if (is_global && from % 16)
+    return fail_alignment(warp, op, lane, from, bytes, false);
   job.from = is_global
                  ? bytes ? reach_global(warp, op, lane, from, bytes, false) : NULL
                  : bf_emu_cluster_reach(warp, op, lane, from, bytes, 16, false, &block, &offset);
@@ -235,14 +252,12 @@ static bool start_linear(bf_emu_warp *warp, const bf_emu_op *op, unsigned lane) 
     tell_way(warp, &job, BF_EMU_WAY_PREFETCH, 0, from);
     return true;
   }
-  tell_copy(warp, op, bytes, NULL);
+  tell_copy(warp, op, lane, bytes, NULL);
   if (what->way != STORE)
     return send(warp, op, lane, &job, from);
-  uint64_t to = address_of(warp, &what->to, lane);
-  if (to % 16) {
-    bf_emu_fail_access(warp, op, BF_PTX_SPACE_GLOBAL, lane, to, bytes, true, BF_EMU_MISALIGNED);
-    return false;
-  }
+  uint64_t to = bf_emu_address_of(warp, &what->to, lane);
+  if (to % 16)
+    return fail_alignment(warp, op, lane, to, bytes, true);
   job.to = bytes ? reach_global(warp, op, lane, to, bytes, true) : NULL;
   tell_way(warp, &job, BF_EMU_WAY_STORE, 0, to);
   return (!bytes || job.to) && bf_emu_job_group(warp, op, &job);
@@ -253,7 +268,7 @@ static bool start_linear(bf_emu_warp *warp, const bf_emu_op *op, unsigned lane) 
 /* Reads the tensor map and the coordinates of a lane; false: the launch has ended. */
 static bool read_box(bf_emu_warp *warp, const bf_emu_op *op, unsigned lane, bf_emu_box *box) {
   const bulk *what = op->detail;
-  uint64_t address = address_of(warp, &what->map, lane);
+  uint64_t address = bf_emu_address_of(warp, &what->map, lane);
   if (address % 64) {
     bf_emu_fail_access(warp, op, BF_PTX_SPACE_NONE, lane, address, BF_TENSOR_MAP_BYTES, false,
                        BF_EMU_MISALIGNED);
@@ -272,9 +287,11 @@ static bool read_box(bf_emu_warp *warp, const bf_emu_op *op, unsigned lane, bf_e
     box->at[i] = BF_LANES(const int32_t, what->at[i])[lane];
   for (unsigned i = 0; i < what->offsets; i++)
     box->offset[i] = BF_LANES(const uint16_t, what->offset[i])[lane];
-  const char *wrong = bf_emu_box_check(box, what->rank, what->is_im2col);
+  const char *wrong = bf_emu_box_check(box, what->rank, what->im2col);
   if (!wrong && what->is_picked)
     wrong = bf_emu_box_pick(box);
+  if (!wrong && what->im2col > BF_TENSOR_IM2COL)
+    wrong = bf_emu_box_widen(box);
   return !wrong || fail(warp, op, BF_EMU_BAD_INSTRUCTION, lane, wrong);
 }
 
@@ -294,10 +311,10 @@ static bool start_tensor(bf_emu_warp *warp, const bf_emu_op *op, unsigned lane) 
     tell_way(warp, &job, BF_EMU_WAY_PREFETCH, 0, 0);
     return true;
   }
-  tell_copy(warp, op, job.bytes, &job.box.map);
+  tell_copy(warp, op, lane, job.bytes, &job.box.map);
   if (what->way != STORE)
     return send(warp, op, lane, &job, 0);
-  uint64_t from = address_of(warp, &what->from, lane);
+  uint64_t from = bf_emu_address_of(warp, &what->from, lane);
   job.from = bf_emu_cluster_reach(warp, op, lane, from, bf_emu_box_span(&job.box.map), 128, false,
                                   &block, &offset);
   job.box.shared = (uint32_t)offset;
@@ -348,10 +365,11 @@ static const bf_emu_op *step_remote_store(bf_emu_warp *warp, const bf_emu_op *op
     for (unsigned i = 0; i < what->count; i++)
       memcpy(job.value + i * what->size,
              warp->registers + what->place[i] + lane * what->register_bytes[i], what->size);
-    job.to = bf_emu_cluster_reach(warp, op, lane, address_of(warp, &what->to, lane), job.bytes,
-                                  job.bytes, true, &target, &offset);
-    if (!job.to || !bf_emu_cluster_reach(warp, op, lane, address_of(warp, &what->barrier, lane), 8,
-                                         8, true, &owner, &barrier))
+    job.to = bf_emu_cluster_reach(warp, op, lane, bf_emu_address_of(warp, &what->to, lane),
+                                  job.bytes, job.bytes, true, &target, &offset);
+    if (!job.to ||
+        !bf_emu_cluster_reach(warp, op, lane, bf_emu_address_of(warp, &what->barrier, lane), 8, 8,
+                              true, &owner, &barrier))
       return NULL;
     if (owner != target)
       return bf_emu_fail(warp, op, BF_EMU_BAD_INSTRUCTION, lane,
@@ -366,136 +384,6 @@ static const bf_emu_op *step_remote_store(bf_emu_warp *warp, const bf_emu_op *op
         !bf_proxy_copy_begins(warp, op, lane, target, offset, job.bytes, true, 0))
       return NULL;
     tell_way(warp, &job, BF_EMU_WAY_SHARE, UINT32_C(1) << owner->rank, 0);
-  }
-  return op + 1;
-}
-
-/* ---- Tensor maps that change ---- */
-
-enum field { ADDRESS, RANK, BOX, SIZE, STRIDE, STEP, TYPE, INTERLEAVE, SWIZZLE, ATOMICITY, FILL };
-
-typedef struct replacement {
-  bf_emu_address map;
-  enum field field;
-  unsigned index;
-  uint32_t value; /* place */
-  unsigned bytes; /* of it */
-} replacement;
-
-/* Types as tensormap.replace numbers them: those of the driver without TF32 before them. */
-static bool replace_field(bf_tensor_map *map, const replacement *what, uint64_t value) {
-  unsigned i = what->index;
-  switch (what->field) {
-  case ADDRESS:
-    map->address = value;
-    return true;
-  case RANK:
-    map->rank = (uint8_t)(value + 1);
-    return value < BF_TENSOR_DIMENSIONS;
-  case BOX:
-    map->box[i] = (uint16_t)value;
-    return value && value <= 256;
-  case SIZE:
-    map->size[i] = (uint32_t)value - 1;
-    return true;
-  case STRIDE:
-    if (i < BF_TENSOR_DIMENSIONS - 1)
-      map->stride[i] = value;
-    return i < BF_TENSOR_DIMENSIONS - 1;
-  case STEP:
-    map->step[i] = (uint8_t)value;
-    return value && value <= 8;
-  case TYPE:
-    map->type = (uint8_t)value;
-    return value < BF_TENSOR_TYPES;
-  case INTERLEAVE:
-    map->interleave = (uint8_t)value;
-    return value < BF_TENSOR_INTERLEAVES;
-  case SWIZZLE:
-    map->swizzle = (uint8_t)value;
-    return value <= BF_TENSOR_SWIZZLE_128;
-  case ATOMICITY:
-    if (map->swizzle >= BF_TENSOR_SWIZZLE_128)
-      map->swizzle = (uint8_t)(BF_TENSOR_SWIZZLE_128 + value);
-    return value <= 3 && (value == 0 || map->swizzle >= BF_TENSOR_SWIZZLE_128);
-  case FILL:
-    map->fill = (uint8_t)value;
-    return value < BF_TENSOR_FILLS;
-  }
-  return false;
-}
-
-/* Whether memory holds a tensor map, or zeros, of which replacements make one field by field. */
-static bool take_map(const uint8_t *memory, bf_tensor_map *map) {
-  static const uint8_t zeros[BF_TENSOR_MAP_BYTES];
-  memcpy(map, memory, sizeof *map);
-  if (memcmp(map->magic, BF_TENSOR_MAGIC, sizeof map->magic) == 0)
-    return true;
-  memcpy(map->magic, BF_TENSOR_MAGIC, sizeof map->magic);
-  return memcmp(memory, zeros, sizeof zeros) == 0;
-}
-
-static const bf_emu_op *step_replace(bf_emu_warp *warp, const bf_emu_op *op) {
-  const replacement *what = op->detail;
-  BF_EACH_LANE(BF_MASK(), lane) {
-    uint64_t address = address_of(warp, &what->map, lane);
-    if (what->map.space == BF_PTX_SPACE_SHARED)
-      address += BF_EMU_SHARED_WINDOW;
-    uint8_t *memory = bf_emu_reach_one(warp, op, lane, address, BF_TENSOR_MAP_BYTES, true);
-    if (!memory)
-      return NULL;
-    bf_tensor_map map;
-    if (!take_map(memory, &map))
-      return bf_emu_fail(warp, op, BF_EMU_BAD_INSTRUCTION, lane,
-                         "neither a tensor map nor zeros are there");
-    uint64_t value = what->bytes == 8 ? BF_LANES(const uint64_t, what->value)[lane]
-                                      : BF_LANES(const uint32_t, what->value)[lane];
-    if (!replace_field(&map, what, value))
-      return bf_emu_fail(warp, op, BF_EMU_BAD_INSTRUCTION, lane,
-                         "%llu is no value for this field of a tensor map",
-                         (unsigned long long)value);
-    memcpy(memory, &map, sizeof map);
-  }
-  return op + 1;
-}
-
-/* tensormap.cp_fenceproxy: copies a map of 128 bytes from shared to global memory. */
-static const bf_emu_op *step_copy_map(bf_emu_warp *warp, const bf_emu_op *op) {
-  const bulk *what = op->detail;
-  BF_EACH_LANE(BF_MASK(), lane) {
-    uint64_t to = address_of(warp, &what->to, lane), from = address_of(warp, &what->from, lane);
-    if (to % 128 || from % 128) {
-      bf_emu_fail_access(warp, op, BF_PTX_SPACE_GLOBAL, lane, to % 128 ? to : from,
-                         BF_TENSOR_MAP_BYTES, to % 128 != 0, BF_EMU_MISALIGNED);
-      return NULL;
-    }
-    uint8_t *target = bf_emu_reach_one(warp, op, lane, to, BF_TENSOR_MAP_BYTES, true);
-    uint8_t *source = target ? bf_emu_reach_one(warp, op, lane, from + BF_EMU_SHARED_WINDOW,
-                                                BF_TENSOR_MAP_BYTES, false)
-                             : NULL;
-    if (!source)
-      return NULL;
-    memcpy(target, source, BF_TENSOR_MAP_BYTES);
-  }
-  return op + 1;
-}
-
-/* st.bulk: zeros for bytes of shared memory; op->b holds how many. */
-static const bf_emu_op *step_zeros(bf_emu_warp *warp, const bf_emu_op *op) {
-  const bulk *what = op->detail;
-  BF_EACH_LANE(BF_MASK(), lane) {
-    uint64_t bytes = BF_LANES(const uint64_t, op->b)[lane], offset;
-    bf_emu_block *block;
-    if (bytes % 8)
-      return bf_emu_fail(warp, op, BF_EMU_MISALIGNED, lane, "%llu bytes, which is no multiple of 8",
-                         (unsigned long long)bytes);
-    uint8_t *to = bf_emu_cluster_reach(warp, op, lane, address_of(warp, &what->to, lane), bytes, 8,
-                                       true, &block, &offset);
-    if (!to)
-      return NULL;
-    memset(to, 0, bytes);
-    if (block->shadow)
-      bf_emu_shadow_fill(block->shadow, offset, (unsigned)bytes);
   }
   return op + 1;
 }
@@ -546,11 +434,13 @@ static void bind_tensor(bf_emu_decoder *decoder, const bf_ptx_instruction *instr
     what->at[i] = word_place(decoder, &operand->item[1].item[i], BF_PTX_S32);
 }
 
-/* {offsets} of im2col. */
+/* {offsets} of im2col; halo pixels and offset of im2col::w. */
 static void bind_offsets(bf_emu_decoder *decoder, const bf_ptx_operand *operand, bulk *what) {
-  what->offsets = what->rank - 2;
+  what->offsets = what->im2col == BF_TENSOR_IM2COL ? what->rank - 2 : 2;
   if (operand->kind != BF_PTX_VECTOR || operand->count != what->offsets) {
-    bf_emu_refuse(decoder, "im2col without an offset for each dimension of space");
+    bf_emu_refuse(decoder, what->im2col == BF_TENSOR_IM2COL
+                               ? "im2col without an offset for each dimension of space"
+                               : "im2col::w without a number of halo pixels and an offset");
     return;
   }
   for (unsigned i = 0; i < what->offsets; i++)
@@ -562,7 +452,7 @@ static void bind_rest(bf_emu_decoder *decoder, const bf_ptx_instruction *instruc
                       bulk *what) {
   const bf_ptx_operand *operand = instruction->operand;
   unsigned end = instruction->operands - (bf_ptx_has(instruction, "L2::cache_hint") ? 1 : 0);
-  bool has_offsets = what->is_im2col && what->way != STORE;
+  bool has_offsets = what->im2col && what->way != STORE;
   if (what->is_masked && instruction->operands) /* behind the policy */
     what->byte_mask = word_place(decoder, &operand[instruction->operands - 1], BF_PTX_U16);
   if (has_offsets && next < end)
@@ -577,8 +467,6 @@ static void bind_rest(bf_emu_decoder *decoder, const bf_ptx_instruction *instruc
 
 /* Forms that only later GPUs have, and that are not here. */
 static const char *newer_form(const bf_ptx_instruction *instruction) {
-  if (find_prefix(instruction, "im2col::"))
-    return "im2col::w, which sm_100 has";
   if (bf_ptx_has(instruction, "ignore_oob"))
     return "ignore_oob";
   return NULL;
@@ -588,11 +476,17 @@ static bool select_tensor(bf_emu_decoder *decoder, const bf_ptx_instruction *ins
                           bulk *what) {
   const bf_ptx_operand *operand = instruction->operand;
   what->is_pair = bf_ptx_has(instruction, "cta_group::2");
-  what->is_im2col = find_prefix(instruction, "im2col") != NULL;
+  const char *walk = find_prefix(instruction, "im2col");
+  what->im2col = !walk                         ? BF_TENSOR_TILES
+                 : strstr(walk, "::w::128")    ? BF_TENSOR_IM2COL_W_128
+                 : strstr(walk, "::w") != NULL ? BF_TENSOR_IM2COL_W
+                                               : BF_TENSOR_IM2COL;
+  if (what->im2col > BF_TENSOR_IM2COL && what->way == STORE)
+    return bf_emu_refuse(decoder, "stores of im2col::w");
   for (unsigned i = 0; i < instruction->modifiers; i++)
     if (strlen(instruction->modifier[i]) == 2 && instruction->modifier[i][1] == 'd')
       what->rank = (unsigned)(instruction->modifier[i][0] - '0');
-  if (what->rank < 1 || what->rank > BF_TENSOR_DIMENSIONS || (what->is_im2col && what->rank < 3))
+  if (what->rank < 1 || what->rank > BF_TENSOR_DIMENSIONS || (what->im2col && what->rank < 3))
     return bf_emu_refuse(decoder, "tensor of this number of dimensions");
   const char *picks = find_prefix(instruction, "tile::");
   what->is_picked = picks != NULL;
@@ -709,77 +603,6 @@ static bool select_remote_store(bf_emu_decoder *decoder, const bf_ptx_instructio
   return true;
 }
 
-/* tensormap.replace.tile.field{.space}.b1024.type [map], {index,} value; and the copy with a fence.
- */
-static bool select_map(bf_emu_decoder *decoder, const bf_ptx_instruction *instruction,
-                       bf_emu_op *op) {
-  static const struct {
-    const char *name;
-    enum field field;
-    bool is_indexed;
-  } fields[] = {{"global_address", ADDRESS, false},
-                {"rank", RANK, false},
-                {"box_dim", BOX, true},
-                {"global_dim", SIZE, true},
-                {"global_stride", STRIDE, true},
-                {"element_stride", STEP, true},
-                {"elemtype", TYPE, false},
-                {"interleave_layout", INTERLEAVE, false},
-                {"swizzle_mode", SWIZZLE, false},
-                {"swizzle_atomicity", ATOMICITY, false},
-                {"fill_mode", FILL, false}};
-  const bf_ptx_operand *operand = instruction->operand;
-  if (bf_ptx_has(instruction, "cp_fenceproxy")) {
-    bulk *what = bf_emu_detail(decoder, sizeof *what);
-    if (!what || instruction->operands < 2)
-      return bf_emu_refuse(decoder, "tensormap.cp_fenceproxy of this form");
-    what->to = bf_emu_bind_address(decoder, instruction, &operand[0], BF_PTX_SPACE_GLOBAL);
-    what->from = bf_emu_bind_address(decoder, instruction, &operand[1], BF_PTX_SPACE_SHARED);
-    op->detail = what;
-    op->run = step_copy_map;
-    return true;
-  }
-  replacement *what = bf_emu_detail(decoder, sizeof *what);
-  unsigned found = 0, count = sizeof fields / sizeof *fields;
-  while (found < count && !bf_ptx_has(instruction, fields[found].name))
-    found++;
-  unsigned value = found < count && fields[found].is_indexed ? 2 : 1;
-  if (!what || found == count || instruction->operands != value + 1)
-    return bf_emu_refuse(decoder, "tensormap.replace of this form");
-  if (value == 2) {
-    if (operand[1].kind != BF_PTX_INTEGER || operand[1].bits >= BF_TENSOR_DIMENSIONS)
-      return bf_emu_refuse(decoder, "tensormap.replace of a dimension that is no number up to 4");
-    what->index = (unsigned)operand[1].bits;
-  }
-  what->field = fields[found].field;
-  what->map = bf_emu_bind_address(decoder, instruction, &operand[0],
-                                  bf_ptx_address_space(instruction, &operand[0]));
-  bf_ptx_type type = bf_ptx_has(instruction, "b64") ? BF_PTX_B64 : BF_PTX_B32;
-  what->bytes = bf_ptx_type_bytes(type);
-  what->value = word_place(decoder, &operand[value], type);
-  op->detail = what;
-  op->run = step_replace;
-  return true;
-}
-
-/* st.bulk{.weak}{.shared::cta} [to], bytes, 0; */
-static bool select_zeros(bf_emu_decoder *decoder, const bf_ptx_instruction *instruction,
-                         bf_emu_op *op) {
-  const bf_ptx_operand *operand = instruction->operand;
-  bulk *what = bf_emu_detail(decoder, sizeof *what);
-  if (!what)
-    return true;
-  if (instruction->operands != 3 || operand[2].kind != BF_PTX_INTEGER || operand[2].bits ||
-      bf_emu_register_bytes(&operand[1], BF_PTX_B64) != 8)
-    return bf_emu_refuse(decoder, "st.bulk of this form");
-  what->to = bf_emu_bind_address(decoder, instruction, &operand[0],
-                                 bf_ptx_address_space(instruction, &operand[0]));
-  op->b = bf_emu_source(decoder, &operand[1], BF_PTX_B64);
-  op->detail = what;
-  op->run = step_zeros;
-  return true;
-}
-
 bool bf_emu_select_bulk(bf_emu_decoder *decoder, const bf_ptx_instruction *instruction,
                         bf_emu_op *op) {
   bool is_async = bf_ptx_has(instruction, "async");
@@ -791,13 +614,8 @@ bool bf_emu_select_bulk(bf_emu_decoder *decoder, const bf_ptx_instruction *instr
       return select_group(decoder, instruction, op);
     return select_copy(decoder, instruction, op);
   case BF_PTX_OP_ST:
-    if (bf_ptx_has(instruction, "bulk"))
-      return select_zeros(decoder, instruction, op);
-    return is_async && select_remote_store(decoder, instruction, op);
   case BF_PTX_OP_RED:
     return is_async && select_remote_store(decoder, instruction, op);
-  case BF_PTX_OP_TENSORMAP:
-    return select_map(decoder, instruction, op);
   default:
     return false;
   }

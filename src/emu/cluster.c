@@ -394,8 +394,6 @@ bool bf_emu_select_cluster(bf_emu_decoder *decoder, const bf_ptx_instruction *in
     op->small[0] = bf_ptx_has(instruction, "aligned");
     op->run = bf_ptx_has(instruction, "arrive") ? step_arrive : step_wait;
     return true;
-  case BF_PTX_OP_CLUSTERLAUNCHCONTROL:
-    return bf_emu_refuse(decoder, "launches of clusters cancelled, which sm_100 has");
   case BF_PTX_OP_MULTIMEM:
     return bf_emu_refuse(decoder, "memory of several GPUs at one address");
   default:

@@ -20,8 +20,13 @@ static bool is_alike(const bf_operand *a, const bf_operand *b) {
 void bf_operand_add(bf_operand_sum *sum, const bf_operand_sum *more) {
   if (!more->times)
     return;
-  sum->varies |= more->varies || (sum->times && !is_alike(&sum->what, &more->what));
+  const bf_operand before = sum->what;
+  sum->varies |= more->varies || (sum->times && !is_alike(&before, &more->what));
   sum->what = more->what;
+  if (before.end && (!more->what.end || before.first < more->what.first))
+    sum->what.first = before.first;
+  if (before.end > more->what.end)
+    sum->what.end = before.end;
   sum->times += more->times;
   sum->bytes += more->bytes;
   sum->wavefronts += more->wavefronts;
@@ -44,16 +49,16 @@ void bf_operand_describe(bf_operand_kind kind, const bf_operand_sum *sum, bf_tex
     bf_text_puts(text, ", and others");
 }
 
-/* "A,64,16,2048,128,0,f16,0,512,1048576,8192;" for each kind that there is. */
+/* "A,64,16,2048,128,0,f16,0,512,1048576,8192,0,8192;" for each kind that there is. */
 void bf_operands_write(const bf_operand_sum operand[BF_OPERANDS], bf_text *text) {
   for (unsigned i = 0; i < BF_OPERANDS; i++) {
     const bf_operand_sum *sum = &operand[i];
     if (sum->times)
-      bf_text_addf(text, "%c,%u,%u,%u,%u,%d,%s,%d,%llu,%llu,%llu;", letters[i], sum->what.rows,
-                   sum->what.columns, sum->what.bytes, sum->what.swizzle_bytes, sum->what.is_turned,
-                   sum->what.type[0] ? sum->what.type : "-", sum->varies,
+      bf_text_addf(text, "%c,%u,%u,%u,%u,%d,%s,%d,%llu,%llu,%llu,%u,%u;", letters[i],
+                   sum->what.rows, sum->what.columns, sum->what.bytes, sum->what.swizzle_bytes,
+                   sum->what.is_turned, sum->what.type[0] ? sum->what.type : "-", sum->varies,
                    (unsigned long long)sum->times, (unsigned long long)sum->bytes,
-                   (unsigned long long)sum->wavefronts);
+                   (unsigned long long)sum->wavefronts, sum->what.first, sum->what.end);
   }
 }
 
@@ -64,9 +69,9 @@ bool bf_operands_read(const char *text, bf_operand_sum operand[BF_OPERANDS]) {
     unsigned swizzle;
     int turned, varies, length = 0;
     unsigned long long times, bytes, wavefronts;
-    if (sscanf(text, "%c,%u,%u,%u,%u,%d,%7[^,],%d,%llu,%llu,%llu;%n", &letter, &sum.what.rows,
+    if (sscanf(text, "%c,%u,%u,%u,%u,%d,%7[^,],%d,%llu,%llu,%llu,%u,%u;%n", &letter, &sum.what.rows,
                &sum.what.columns, &sum.what.bytes, &swizzle, &turned, sum.what.type, &varies,
-               &times, &bytes, &wavefronts, &length) != 11 ||
+               &times, &bytes, &wavefronts, &sum.what.first, &sum.what.end, &length) != 13 ||
         !length || !strchr(letters, letter))
       return false;
     if (strcmp(sum.what.type, "-") == 0)

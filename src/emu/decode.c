@@ -42,15 +42,8 @@ static bool has_site(const bf_ptx_instruction *instruction) {
 
 /* The calls around one, as text in the arena; NULL: none, or they are not known. */
 static const char *further_calls(bf_emu_decoder *decoder, const bf_ptx_location *call) {
-  enum { MOST_DEEP = 16 };
   bf_text text = {0};
-  for (unsigned i = 0; call && i < MOST_DEEP; i++, call = call->inside) {
-    const char *file = bf_ptx_file_name(decoder->module->ptx, call->inlined_file);
-    if (!file)
-      break;
-    bf_text_addf(&text, "%s%s:%llu", i ? ", inlined at " : "", file,
-                 (unsigned long long)call->inlined_line);
-  }
+  bf_ptx_write_calls(decoder->module->ptx, call, &text);
   char *kept = text.size && !text.failed ? bf_emu_detail(decoder, text.size + 1) : NULL;
   if (kept)
     memcpy(kept, text.data, text.size);
@@ -61,19 +54,14 @@ static const char *further_calls(bf_emu_decoder *decoder, const bf_ptx_location 
 /* The call that the line of a site was inlined at, unless the site stands for that line already. */
 static void find_inlined(bf_emu_decoder *decoder, bf_emu_site *site) {
   const bf_ptx_module *ptx = decoder->module->ptx;
-  const bf_ptx_location *location = site->instruction->location;
-  if (!location || !location->function_name || !location->inlined_line || !site->source_file)
-    return;
-  const char *file = bf_ptx_file_name(ptx, location->inlined_file);
-  if (file && site->source_line == location->inlined_line && !strcmp(file, site->source_file)) {
-    location = location->inside; /* the site stands for the call */
-    file = location ? bf_ptx_file_name(ptx, location->inlined_file) : NULL;
-  }
+  const bf_ptx_location *call =
+      bf_ptx_call_of(ptx, site->instruction, site->source_file, site->source_line);
+  const char *file = call ? bf_ptx_file_name(ptx, call->inlined_file) : NULL;
   if (!file)
     return;
   site->inlined_file = file;
-  site->inlined_line = location->inlined_line;
-  site->inlined_further = further_calls(decoder, location->inside);
+  site->inlined_line = call->inlined_line;
+  site->inlined_further = further_calls(decoder, call->inside);
 }
 
 static bool add_site(bf_emu_decoder *decoder, const bf_ptx_instruction *instruction,
@@ -115,6 +103,8 @@ static void decode_instruction(bf_emu_decoder *decoder, unsigned *site_capacity)
   bool selected = bf_emu_select_control(decoder, instruction, &op) ||
                   bf_emu_select_cluster(decoder, instruction, &op) ||
                   bf_emu_select_bulk(decoder, instruction, &op) ||
+                  bf_emu_select_tensor_change(decoder, instruction, &op) ||
+                  bf_emu_select_cancel(decoder, instruction, &op) ||
                   bf_emu_select_tensor_core(decoder, instruction, &op);
   for (unsigned i = 0; !selected && decoder->isa->select[i]; i++)
     selected = decoder->isa->select[i](decoder, instruction, &op);

@@ -103,6 +103,12 @@ bool bf_emu_select_cluster(bf_emu_decoder *decoder, const bf_ptx_instruction *in
 /* Copies by the hardware: cp.async.bulk and its like (bulk.c). */
 bool bf_emu_select_bulk(bf_emu_decoder *decoder, const bf_ptx_instruction *instruction,
                         bf_emu_op *op);
+/* Tensor maps that change, and st.bulk (tensor_change.c). */
+bool bf_emu_select_tensor_change(bf_emu_decoder *decoder, const bf_ptx_instruction *instruction,
+                                 bf_emu_op *op);
+/* Clusters that need not begin: clusterlaunchcontrol (cancel.c). */
+bool bf_emu_select_cancel(bf_emu_decoder *decoder, const bf_ptx_instruction *instruction,
+                          bf_emu_op *op);
 /* Tensor memory: tcgen05 (tensor_core.c). */
 bool bf_emu_select_tensor_core(bf_emu_decoder *decoder, const bf_ptx_instruction *instruction,
                                bf_emu_op *op);

@@ -193,6 +193,7 @@ typedef struct bf_operand {
   uint16_t swizzle_bytes; /* 0: none */
   bool is_turned;         /* MN-major */
   char type[8];           /* "f16"; "" is bytes */
+  uint32_t first, end;    /* where in the shared memory of its block; 0, 0: not known */
 } bf_operand;
 
 /* What one warp does in one instruction. op, width_bytes, mask and address are as in bf_access; for
@@ -297,6 +298,7 @@ typedef struct bf_emu_fault {
   uint64_t line; /* in the PTX */
   const char *source_file;
   uint64_t source_line;
+  char calls[240]; /* where that was inlined: "b.cuh:21, inlined at c.cu:5", or empty */
   uint32_t block[3], thread[3];
   bf_ptx_space space;
   uint64_t address;
@@ -380,7 +382,7 @@ typedef struct bf_profile bf_profile;
 
 /* What the hardware has read or written by itself, summed. */
 typedef struct bf_operand_sum {
-  bf_operand what; /* the last one; bytes: of one */
+  bf_operand what; /* the last one; bytes: of one; first and end: around all of them */
   bool varies;     /* others had another shape, type or swizzle */
   uint64_t times, bytes;
   uint64_t wavefronts; /* none of them conflicts (tests/data/h200/README.md) */

@@ -45,9 +45,23 @@ void bf_emu_fault_explain(const bf_emu_fault *fault, bf_text *text) {
   if (fault->source_line)
     bf_text_addf(text, ", %s:%llu", fault->source_file ? fault->source_file : "source line",
                  (unsigned long long)fault->source_line);
+  if (fault->calls[0])
+    bf_text_addf(text, ", inlined at %s", fault->calls);
   if (fault->kind != BF_EMU_INTERRUPTED)
     bf_text_addf(text, ", block (%u,%u,%u), thread (%u,%u,%u)", fault->block[0], fault->block[1],
                  fault->block[2], fault->thread[0], fault->thread[1], fault->thread[2]);
+}
+
+/* The line of the source that an instruction comes from, and the calls that it was inlined at. */
+static void find_line(const bf_emu_flight *flight, const bf_ptx_instruction *instruction,
+                      bf_emu_fault *fault) {
+  const bf_ptx_module *ptx = flight->kernel->module->ptx;
+  bf_text calls = {0};
+  bf_ptx_user_line(ptx, instruction, &fault->source_file, &fault->source_line);
+  bf_ptx_write_calls(ptx, bf_ptx_call_of(ptx, instruction, fault->source_file, fault->source_line),
+                     &calls);
+  snprintf(fault->calls, sizeof fault->calls, "%s", calls.data ? calls.data : "");
+  bf_text_free(&calls);
 }
 
 /* What and where a fault is. */
@@ -60,8 +74,7 @@ static void describe(const bf_emu_warp *warp, const bf_emu_op *op, bf_emu_fault_
   if (index < code->function->instructions) {
     const bf_ptx_instruction *instruction = code->function->instruction[index];
     fault->line = instruction->line;
-    bf_ptx_source_line(flight->kernel->module->ptx, instruction, &fault->source_file,
-                       &fault->source_line);
+    find_line(flight, instruction, fault);
   }
   memcpy(fault->block, warp->block->id, sizeof fault->block);
   for (unsigned k = 0; k < 3; k++)
@@ -155,8 +168,7 @@ bool bf_emu_say_race(bf_emu_warp *warp, const bf_emu_op *op, bf_ptx_space space,
   fault->width_bytes = width_bytes;
   fault->is_write = is_write;
   if (op->site < flight->kernel->site_count)
-    bf_ptx_user_line(flight->kernel->module->ptx, flight->kernel->sites[op->site].instruction,
-                     &fault->source_file, &fault->source_line);
+    find_line(flight, flight->kernel->sites[op->site].instruction, fault);
   snprintf(fault->text, sizeof fault->text, "%s", text);
   if (goes_on) {
     pthread_mutex_lock(&flight->lock);

@@ -304,6 +304,13 @@ typedef struct bf_emu_look {
   unsigned in_a_row;     /* looks before it from the same place, in a loop that only looks */
 } bf_emu_look;
 
+/* A wgmma that a warp has executed, and the descriptors (A: 0 where it is in registers). */
+typedef struct bf_emu_wgmma_done {
+  const bf_emu_op *op;
+  uint64_t a, b;
+} bf_emu_wgmma_done;
+enum { BF_EMU_WGMMA_KEPT = 16 };
+
 struct bf_emu_warp {
   /* What operations use most: the path that runs. */
   uint8_t *registers; /* of frame */
@@ -338,13 +345,15 @@ struct bf_emu_warp {
   bool copies_cached;              /* and whether it is .ca */
   struct bf_emu_late *late;        /* of late.c: bulk groups, and what else happens later */
   const bf_emu_op *product;        /* the last wgmma that no commit_group has followed, or NULL */
-  const bf_emu_op *resized;        /* the last setmaxnreg, or NULL */
-  unsigned resizes;                /* and how many there were */
-  const bf_emu_op *test;           /* the last test of an mbarrier, where it failed, or NULL */
-  uint64_t test_address;           /* of that mbarrier */
-  uint32_t order;                  /* meetings of lanes so far */
-  uint64_t lined_up;               /* of line_up.c: the block's epoch when it last did */
-  bool is_lining_up;               /* it has given up its turn for that */
+  bf_emu_wgmma_done done[BF_EMU_WGMMA_KEPT]; /* the last ones, by their number */
+  uint32_t products;                         /* how many there were */
+  const bf_emu_op *resized;                  /* the last setmaxnreg, or NULL */
+  unsigned resizes;                          /* and how many there were */
+  const bf_emu_op *test; /* the last test of an mbarrier, where it failed, or NULL */
+  uint64_t test_address; /* of that mbarrier */
+  uint32_t order;        /* meetings of lanes so far */
+  uint64_t lined_up;     /* of line_up.c: the block's epoch when it last did */
+  bool is_lining_up;     /* it has given up its turn for that */
   bf_emu_look look;
 };
 
@@ -558,5 +567,12 @@ typedef struct bf_emu_address {
 } bf_emu_address;
 bf_emu_address bf_emu_bind_address(bf_emu_decoder *decoder, const bf_ptx_instruction *instruction,
                                    const bf_ptx_operand *operand, bf_ptx_space space);
+/* The address of a lane. */
+static inline uint64_t bf_emu_address_of(const bf_emu_warp *warp, const bf_emu_address *at,
+                                         unsigned lane) {
+  if (at->register_bytes == 4)
+    return (uint32_t)(BF_LANES(const uint32_t, at->place)[lane] + (uint32_t)at->offset);
+  return BF_LANES(const uint64_t, at->place)[lane] + (uint64_t)at->offset;
+}
 
 #endif

@@ -143,7 +143,34 @@ static outcome run_block(bf_emu_block *block) {
   }
 }
 
-/* Says which thread waits for ever. */
+/* Says how many have come to a barrier, and what the first thread does that has not. Those of a
+ * warp group are counted as far as the group goes. */
+static void put_missing(const bf_emu_block *block, unsigned number, char *text, size_t room) {
+  const bf_emu_barrier *barrier = &block->barrier[number];
+  bool is_group = number >= BF_EMU_NAMED_BARRIERS;
+  unsigned first = is_group ? (number - BF_EMU_NAMED_BARRIERS) * 4 : 0;
+  unsigned end = is_group && first + 4 < block->warps ? first + 4 : block->warps;
+  int put = snprintf(text, room, "%u of %u have come", barrier->arrived,
+                     barrier->expected ? barrier->expected : block->threads_alive);
+  for (unsigned w = first; w < end; w++) {
+    const bf_emu_warp *warp = &block->warp[w];
+    for (unsigned i = 0; i < warp->paths; i++) {
+      const bf_emu_path *path = &warp->path[i];
+      char what[160] = "";
+      if (path->state == BF_EMU_AT_BARRIER && path->barrier == number)
+        continue;
+      bf_emu_put_wait(warp, path, what, sizeof what);
+      unsigned lane = BF_FIRST_LANE(path->mask);
+      snprintf(text + put, room - (size_t)put, "; thread (%u,%u,%u) %s", warp->tid[0][lane],
+               warp->tid[1][lane], warp->tid[2][lane], what);
+      return;
+    }
+  }
+  snprintf(text + put, room - (size_t)put, ", and no other thread %s",
+           is_group ? "of the group is left" : "is left");
+}
+
+/* Says which thread waits for ever, and for whom. */
 static void fail_stuck(bf_emu_block *block) {
   for (unsigned i = 0; i < block->warps; i++)
     if (bf_emu_fail_meeting(&block->warp[i]))
@@ -153,15 +180,22 @@ static void fail_stuck(bf_emu_block *block) {
     if (warp->paths == 0)
       continue;
     const bf_emu_path *path = &warp->path[0];
+    bool is_at_barrier = path->state == BF_EMU_AT_BARRIER;
+    char missing[240] = "";
+    if (is_at_barrier)
+      put_missing(block, path->barrier, missing, sizeof missing);
     warp->frame = path->frame;
-    const bf_emu_op *at = path->state == BF_EMU_AT_BARRIER ? path->at - 1 : path->at;
-    bf_emu_fail(warp, at, BF_EMU_DEADLOCK, (unsigned)__builtin_ctz(path->mask),
-                path->state == BF_EMU_AT_BARRIER
-                    ? path->barrier < BF_EMU_NAMED_BARRIERS
-                          ? "threads wait at barrier %u for others that never come"
-                          : "a warp waits for the other warps of its group, which never come"
-                    : "threads wait for lanes that never come",
-                path->barrier);
+    const bf_emu_op *at = is_at_barrier ? path->at - 1 : path->at;
+    unsigned lane = (unsigned)__builtin_ctz(path->mask);
+    if (!is_at_barrier)
+      bf_emu_fail(warp, at, BF_EMU_DEADLOCK, lane, "threads wait for lanes that never come");
+    else if (path->barrier < BF_EMU_NAMED_BARRIERS)
+      bf_emu_fail(warp, at, BF_EMU_DEADLOCK, lane,
+                  "threads wait at barrier %u for others that never come: %s", path->barrier,
+                  missing);
+    else
+      bf_emu_fail(warp, at, BF_EMU_DEADLOCK, lane,
+                  "a warp waits for the other warps of its group, which never come: %s", missing);
     return;
   }
 }

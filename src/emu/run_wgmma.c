@@ -434,6 +434,10 @@ static bf_operand describe(const bf_emu_warp *warp, uint32_t place, bf_ptx_type 
                      .swizzle_bytes = d.mask ? (uint16_t)d.width : 0,
                      .is_turned = is_turned};
   memcpy(made.type, name, sizeof made.type);
+  unsigned lines = is_turned ? depth : rows;
+  unsigned pieces = (is_turned ? rows : depth) * bf_matrix_bits(type) / 128;
+  made.first = d.start & ~d.mask;
+  made.end = (bf_emu_descriptor_piece(&d, !is_turned, lines - 1, pieces - 1) | d.mask) + 16;
   return made;
 }
 
@@ -450,6 +454,43 @@ static void tell(bf_emu_warp *warp, const bf_emu_op *op, const wgmma *what) {
   bf_emu_tell_operands(warp, op, operand);
 }
 
+/* The line of the PTX of an operation of the warp. */
+static unsigned long long line_of(const bf_emu_warp *warp, const bf_emu_op *op) {
+  const bf_emu_code *code = warp->frame->code;
+  uint32_t index = code->instruction[op - code->op];
+  return index < code->function->instructions ? code->function->instruction[index]->line : 0;
+}
+
+/* Notes a product of this warp, and compares it with the one of the same number of another warp of
+ * the group that is already there: all four execute the same, with the same descriptors. False: the
+ * launch has ended. */
+static bool note(bf_emu_warp *warp, const bf_emu_op *op, const wgmma *what) {
+  bf_emu_wgmma_done own = {op, what->a_in_registers ? 0 : BF_LANES(const uint64_t, what->a[0])[0],
+                           BF_LANES(const uint64_t, what->b)[0]};
+  uint32_t number = warp->products++;
+  warp->done[number % BF_EMU_WGMMA_KEPT] = own;
+  for (unsigned i = warp->index / 4 * 4; i < warp->index / 4 * 4 + 4; i++) {
+    const bf_emu_warp *other = &warp->block->warp[i];
+    const bf_emu_wgmma_done *its = &other->done[number % BF_EMU_WGMMA_KEPT];
+    if (i == warp->index || other->products - number - 1 >= BF_EMU_WGMMA_KEPT)
+      continue; /* not yet, or forgotten */
+    if (its->op != op)
+      return bf_emu_fail(warp, op, BF_EMU_BAD_INSTRUCTION, 0,
+                         "warp %u of the group has executed the wgmma of PTX line %llu in place of "
+                         "this: all four must execute the same",
+                         i % 4, line_of(other, its->op)) != NULL;
+    if (its->a != own.a || its->b != own.b)
+      return bf_emu_fail(warp, op, BF_EMU_BAD_INSTRUCTION, 0,
+                         "the descriptor of %c is 0x%llx; in warp %u of the group it is 0x%llx: "
+                         "all four must have the same",
+                         its->a != own.a ? 'A' : 'B',
+                         (unsigned long long)(its->a != own.a ? own.a : own.b), i % 4,
+                         (unsigned long long)(its->a != own.a ? its->a : its->b)) != NULL;
+    return true;
+  }
+  return true;
+}
+
 static const bf_emu_op *run_product(bf_emu_warp *warp, const bf_emu_op *op) {
   const wgmma *what = op->detail;
   uint32_t lanes = BF_MASK();
@@ -464,7 +505,7 @@ static const bf_emu_op *run_product(bf_emu_warp *warp, const bf_emu_op *op) {
                        lanes != UINT32_MAX ? "not all threads of the warp take part"
                                            : "the block has no four warps for a warp group here");
   uint32_t adds = BF_PREDICATE(what->scale) ^ what->scale_flip;
-  if (!compute(warp, op, what, adds != 0))
+  if (!compute(warp, op, what, adds != 0) || !note(warp, op, what))
     return NULL;
   if (warp->index % 4 == 0)
     tell(warp, op, what);
@@ -480,6 +521,23 @@ static const bf_emu_op *run_commit(bf_emu_warp *warp, const bf_emu_op *op) {
   return op + 1;
 }
 
+/* Whether the warps of the group have executed as many products; looked at by the last that comes
+ * to wait. Else the launch ends. */
+static bool agree(bf_emu_warp *warp, const bf_emu_op *op) {
+  const bf_emu_block *block = warp->block;
+  unsigned first = warp->index / 4 * 4;
+  if (block->barrier[BF_EMU_NAMED_BARRIERS + first / 4].arrived != 3 * BF_EMU_LANES ||
+      warp->worker->clock)
+    return true;
+  for (unsigned i = first; i < first + 4; i++)
+    if (block->warp[i].products != warp->products)
+      return bf_emu_fail(warp, op, BF_EMU_BAD_INSTRUCTION, BF_FIRST_LANE(warp->active),
+                         "warp %u of the group has executed %u products by wgmma, this one, %u, "
+                         "has %u: all four must execute each together",
+                         i % 4, block->warp[i].products, warp->index % 4, warp->products) != NULL;
+  return true;
+}
+
 /* wgmma.wait_group of all groups but the last `immediate`. Products that no commit_group has put
  * into a group are not waited for, which whoever waits for all of them does not mean. */
 static const bf_emu_op *run_wait(bf_emu_warp *warp, const bf_emu_op *op) {
@@ -489,6 +547,8 @@ static const bf_emu_op *run_wait(bf_emu_warp *warp, const bf_emu_op *op) {
                        "wgmma.commit_group is missing before it");
   if (BF_MASK())
     bf_proxy_products_wait(warp, op->immediate);
+  if (BF_MASK() == UINT32_MAX && !agree(warp, op))
+    return NULL;
   return bf_emu_wait_for_group(warp, op);
 }
 

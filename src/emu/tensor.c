@@ -5,7 +5,8 @@
  * the swizzle puts somewhere else in the same 128 bytes; elements outside the tensor are filled
  * when they are loaded, and left out when they are stored. gather4 and scatter4 name four rows of a
  * matrix, which follow each other in shared memory as those of a tile do; no GPU that has them was
- * there to compare with.
+ * there to compare with. Nor was one for im2col::w, which walks along the width alone, and from
+ * there to the next image.
  *
  * Of an interleaved tensor (NC/8DHWC8) an element is a slice of 16 or 32 bytes of channels,
  * whatever the type is: the first dimensions are those of space, W first, the last but one counts
@@ -116,7 +117,28 @@ static unsigned space_of(const bf_tensor_map *map, unsigned *first) {
   return map->rank - 2u;
 }
 
-const char *bf_emu_box_check(const bf_emu_box *box, unsigned rank, bool is_im2col) {
+/* What is wrong with a map that is made for something else. */
+static const char *other_mode(bf_tensor_im2col of_map, bf_tensor_im2col mode) {
+  if (of_map == BF_TENSOR_TILES)
+    return "the tensor map is for tiles, not for im2col";
+  if (mode == BF_TENSOR_TILES)
+    return "the tensor map is for im2col, not for tiles";
+  return of_map == BF_TENSOR_IM2COL ? "the tensor map is for im2col, not for im2col::w"
+                                    : "the tensor map is for another kind of im2col";
+}
+
+/* Whether the first pixel can be where it is: between the corners of its dimension of space; of
+ * im2col::w also to the left of them. */
+static bool is_first_inside(const bf_emu_box *box, unsigned first, unsigned i) {
+  const bf_tensor_map *map = &box->map;
+  bool is_wide = map->is_im2col > BF_TENSOR_IM2COL;
+  if (is_wide && i)
+    return true; /* the box of pixels is a row there */
+  return (is_wide || box->at[first + i] >= map->lower[i]) &&
+         box->at[first + i] <= (int64_t)map->size[first + i] + map->upper[i];
+}
+
+const char *bf_emu_box_check(const bf_emu_box *box, unsigned rank, bf_tensor_im2col mode) {
   const bf_tensor_map *map = &box->map;
   if (memcmp(map->magic, BF_TENSOR_MAGIC, sizeof map->magic) != 0)
     return "no tensor map is there";
@@ -125,14 +147,13 @@ const char *bf_emu_box_check(const bf_emu_box *box, unsigned rank, bool is_im2co
     return "the tensor map holds fields that no driver writes";
   if (map->rank != rank)
     return "the tensor map has another number of dimensions";
-  if (map->is_im2col != is_im2col)
-    return is_im2col ? "the tensor map is for tiles, not for im2col"
-                     : "the tensor map is for im2col, not for tiles";
+  if (map->is_im2col != mode)
+    return other_mode((bf_tensor_im2col)map->is_im2col, mode);
   if (map->interleave && map->rank < 3)
     return "an interleaved tensor has three dimensions or more";
   if (map->type >= BF_TENSOR_U4_ALIGN8)
     return "packed elements of less than a byte are not supported";
-  for (unsigned i = 0; i < (is_im2col ? 2u : rank); i++)
+  for (unsigned i = 0; i < (mode ? 2u : rank); i++)
     if (map->box[i] == 0)
       return "the tensor map has an empty box";
   /* An H200 takes anything else for an illegal instruction. */
@@ -142,9 +163,8 @@ const char *bf_emu_box_check(const bf_emu_box *box, unsigned rank, bool is_im2co
     if (box->at[i] < 0)
       return "a store to an interleaved tensor has a coordinate below 0";
   unsigned first, space = space_of(map, &first);
-  for (unsigned i = 0; is_im2col && i < space; i++)
-    if (box->at[first + i] < map->lower[i] ||
-        box->at[first + i] > (int64_t)map->size[first + i] + map->upper[i])
+  for (unsigned i = 0; mode && i < space; i++)
+    if (!is_first_inside(box, first, i))
       return "the first pixel lies outside of the box of pixels that the tensor map has";
   return NULL;
 }
@@ -156,6 +176,61 @@ const char *bf_emu_box_pick(bf_emu_box *box) {
   box->is_picked = true;
   map->box[1] = BF_EMU_PICKED_ROWS;
   map->step[1] = 1;
+  return NULL;
+}
+
+/* Pixels of im2col::w::128, and those behind which its halo comes. */
+enum { WIDE_PIXELS = 128, WIDE_GROUP = 32 };
+
+/* From pixel to pixel along the width, and the last one that the corners let in. */
+static int64_t wide_step(const bf_tensor_map *map, unsigned first) {
+  return map->step[first] ? map->step[first] : 1;
+}
+
+static int64_t wide_end(const bf_tensor_map *map, unsigned first) {
+  return (int64_t)map->size[first] + map->upper[0];
+}
+
+/* The next pixel along the width, or the first one of the next image. */
+static void step_wide(const bf_tensor_map *map, unsigned first, int64_t at[BF_TENSOR_DIMENSIONS]) {
+  at[first] += wide_step(map, first);
+  if (at[first] <= wide_end(map, first))
+    return;
+  at[first] = map->lower[0];
+  at[map->rank - 1]++;
+}
+
+/* Whether the halo of every group of pixels lies in the row of its last one. */
+static bool has_halo(const bf_emu_box *box, uint32_t pixels, unsigned first) {
+  const bf_tensor_map *map = &box->map;
+  int64_t at[BF_TENSOR_DIMENSIONS];
+  for (unsigned i = 0; i < BF_TENSOR_DIMENSIONS; i++)
+    at[i] = box->at[i];
+  for (uint32_t i = 1; i <= pixels; i++, step_wide(map, first, at))
+    if (i % box->group == 0 && at[first] + box->halo > wide_end(map, first))
+      return false;
+  return true;
+}
+
+const char *bf_emu_box_widen(bf_emu_box *box) {
+  enum { MOST_HALO = 512, MOST_OFFSET = 32 };
+  bf_tensor_map *map = &box->map;
+  bool is_128 = map->is_im2col == BF_TENSOR_IM2COL_W_128;
+  uint32_t pixels = is_128 ? WIDE_PIXELS : map->box[1];
+  unsigned first;
+  space_of(map, &first);
+  if (map->swizzle == BF_TENSOR_SWIZZLE_NONE ||
+      map->swizzle == BF_TENSOR_SWIZZLE_128_ATOM_32_FLIP_8)
+    return "im2col::w needs a tensor map with a swizzle, and one that exchanges no halves of "
+           "pieces";
+  if (box->offset[0] >= (is_128 ? WIDE_GROUP : MOST_HALO) || box->offset[1] >= MOST_OFFSET)
+    return "im2col::w has at most 511 halo pixels, im2col::w::128 at most 31, and offsets up to 31";
+  box->group = is_128 ? WIDE_GROUP : pixels;
+  box->halo = box->offset[0];
+  if (box->halo && (wide_step(map, first) != 1 || !has_halo(box, pixels, first)))
+    return "halo pixels of im2col::w with a traversal stride, or beyond the corner of the tensor "
+           "map: what GPUs load there is not known here";
+  map->box[1] = (uint16_t)(pixels + pixels / box->group * box->halo);
   return NULL;
 }
 
@@ -232,6 +307,27 @@ static void visit_pixels(const bf_emu_box *box, visitor visit, void *context) {
   }
 }
 
+/* The pixels of im2col::w: along the width, then on in the next image, all moved by an offset. */
+static void visit_wide(const bf_emu_box *box, visitor visit, void *context) {
+  const bf_tensor_map *map = &box->map;
+  unsigned first;
+  space_of(map, &first);
+  row at, last = {.at = {0}};
+  for (unsigned i = 0; i < BF_TENSOR_DIMENSIONS; i++)
+    at.at[i] = box->at[i];
+  for (uint64_t index = 0; index < map->box[1]; index++) {
+    if (index % (box->group + box->halo) < box->group) {
+      last = at;
+      step_wide(map, first, at.at);
+    } else {
+      last.at[first]++;
+    }
+    row line = last;
+    line.at[first] += box->offset[1];
+    visit(box, &line, index, context);
+  }
+}
+
 /* The rows that gather4 or scatter4 name. */
 static void visit_picked(const bf_emu_box *box, visitor visit, void *context) {
   for (unsigned i = 0; i < BF_EMU_PICKED_ROWS; i++) {
@@ -243,6 +339,8 @@ static void visit_picked(const bf_emu_box *box, visitor visit, void *context) {
 static void visit_rows(const bf_emu_box *box, visitor visit, void *context) {
   if (box->is_picked)
     visit_picked(box, visit, context);
+  else if (box->map.is_im2col > BF_TENSOR_IM2COL)
+    visit_wide(box, visit, context);
   else if (box->map.is_im2col)
     visit_pixels(box, visit, context);
   else

@@ -17,11 +17,18 @@ typedef struct bf_emu_box {
   uint32_t shared; /* address of the box in shared memory, on which the swizzle depends */
   bool is_store;
   bool is_picked; /* gather4, scatter4 */
+  /* im2col::w: behind so many pixels come halo pixels of the same row, which the next ones repeat.
+   */
+  uint32_t group, halo;
 } bf_emu_box;
 
 /* Makes the box of one row that the map has one of four, each at a place of its own; says what is
  * wrong with such a box, or NULL. */
 const char *bf_emu_box_pick(bf_emu_box *box);
+
+/* Makes the pixels of im2col::w those that the map, its offset[0] halo pixels and offset[1] name;
+ * says what is wrong with them, or NULL. */
+const char *bf_emu_box_widen(bf_emu_box *box);
 
 /* Bytes of a box in shared memory. */
 uint64_t bf_emu_box_bytes(const bf_tensor_map *map);
@@ -38,6 +45,6 @@ void bf_emu_box_rows(const bf_emu_box *box,
 void bf_emu_box_move(const bf_emu_box *box, const bf_emu_reduce *reduce, uint8_t *to,
                      const uint8_t *from);
 /* What is wrong with an instruction of so many coordinates that uses the map, or NULL. */
-const char *bf_emu_box_check(const bf_emu_box *box, unsigned rank, bool is_im2col);
+const char *bf_emu_box_check(const bf_emu_box *box, unsigned rank, bf_tensor_im2col mode);
 
 #endif

@@ -42,6 +42,15 @@ typedef enum bf_tensor_swizzle {
   BF_TENSOR_SWIZZLES
 } bf_tensor_swizzle;
 
+/* What a map is for: boxes, pixels in space, or pixels of a row of many images: as many as it says,
+ * or 128. */
+typedef enum bf_tensor_im2col {
+  BF_TENSOR_TILES,
+  BF_TENSOR_IM2COL,
+  BF_TENSOR_IM2COL_W,
+  BF_TENSOR_IM2COL_W_128
+} bf_tensor_im2col;
+
 enum { BF_TENSOR_INTERLEAVES = 3, BF_TENSOR_PROMOTIONS = 4, BF_TENSOR_FILLS = 2 };
 
 typedef struct bf_tensor_map {
@@ -51,7 +60,7 @@ typedef struct bf_tensor_map {
   uint16_t box[BF_TENSOR_DIMENSIONS];  /* elements; im2col: channels, then pixels */
   uint8_t step[BF_TENSOR_DIMENSIONS];  /* from element to element that is copied */
   uint8_t rank, type, interleave, swizzle, promotion, fill;
-  uint8_t is_im2col;
+  uint8_t is_im2col;                         /* bf_tensor_im2col */
   uint64_t stride[BF_TENSOR_DIMENSIONS - 1]; /* bytes, from the second dimension on */
   int16_t lower[3], upper[3];                /* im2col: corners of the box of pixels */
 } bf_tensor_map;

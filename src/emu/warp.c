@@ -455,8 +455,7 @@ bool bf_emu_meet_by_mask(bf_emu_warp *warp, const bf_emu_op *op, uint32_t lanes,
   return meet(warp, op, lanes, members, true);
 }
 
-/* Says what the lanes of path do that somebody waits for. */
-static void put_wait(const bf_emu_warp *warp, const bf_emu_path *path, char *text, size_t room) {
+void bf_emu_put_wait(const bf_emu_warp *warp, const bf_emu_path *path, char *text, size_t room) {
   const char *file;
   uint64_t line;
   const bf_emu_code *code = path->frame->code;
@@ -489,7 +488,7 @@ bool bf_emu_fail_meeting(bf_emu_warp *warp) {
     char what[160] = "";
     if (path->state != BF_EMU_AT_MEETING || !other)
       continue;
-    put_wait(warp, other, what, sizeof what);
+    bf_emu_put_wait(warp, other, what, sizeof what);
     warp->frame = path->frame;
     int count = __builtin_popcount(missing);
     bf_emu_fail(warp, path->at, BF_EMU_DEADLOCK, BF_FIRST_LANE(path->mask),

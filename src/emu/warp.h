@@ -52,6 +52,8 @@ const bf_emu_op *bf_emu_wait_for_group(bf_emu_warp *warp, const bf_emu_op *op);
 /* Says of lanes that wait for others by a mask where the first of these is, which is no place to
  * come from; false: no lanes do. */
 bool bf_emu_fail_meeting(bf_emu_warp *warp);
+/* Says what the lanes of a path do that somebody waits for: "waits at barrier 0 at a.cu:9". */
+void bf_emu_put_wait(const bf_emu_warp *warp, const bf_emu_path *path, char *text, size_t room);
 /* Whether some path can run. */
 bool bf_emu_can_run(const bf_emu_warp *warp);
 /* Checks whether barrier number of the block is complete, and lets its paths go. */

@@ -53,6 +53,33 @@ void bf_ptx_user_line(const bf_ptx_module *module, const bf_ptx_instruction *ins
   }
 }
 
+const bf_ptx_location *bf_ptx_call_of(const bf_ptx_module *module,
+                                      const bf_ptx_instruction *instruction, const char *file,
+                                      uint64_t line) {
+  const bf_ptx_location *location = instruction->location;
+  const char *at = location ? bf_ptx_file_name(module, location->file) : NULL;
+  uint64_t at_line = location ? location->line : 0;
+  for (; file && at && location && location->function_name && location->inlined_line;
+       location = location->inside) {
+    if (at_line == line && strcmp(at, file) == 0)
+      return location;
+    at = bf_ptx_file_name(module, location->inlined_file);
+    at_line = location->inlined_line;
+  }
+  return NULL;
+}
+
+void bf_ptx_write_calls(const bf_ptx_module *module, const bf_ptx_location *call, bf_text *text) {
+  enum { MOST_DEEP = 16 };
+  for (unsigned i = 0; call && i < MOST_DEEP; i++, call = call->inside) {
+    const char *file = bf_ptx_file_name(module, call->inlined_file);
+    if (!file)
+      return;
+    bf_text_addf(text, "%s%s:%llu", i ? ", inlined at " : "", file,
+                 (unsigned long long)call->inlined_line);
+  }
+}
+
 /* ---- Names of sites ---- */
 
 void bf_site_write(const char *kernel, const char *source_file, uint64_t source_line,

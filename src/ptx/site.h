@@ -20,6 +20,14 @@ void bf_ptx_source_line(const bf_ptx_module *module, const bf_ptx_instruction *i
 void bf_ptx_user_line(const bf_ptx_module *module, const bf_ptx_instruction *instruction,
                       const char **file, uint64_t *line);
 
+/* The .loc whose call the line was inlined at, which bf_ptx_source_line or bf_ptx_user_line says of
+ * an instruction; NULL: it was not inlined. */
+const bf_ptx_location *bf_ptx_call_of(const bf_ptx_module *module,
+                                      const bf_ptx_instruction *instruction, const char *file,
+                                      uint64_t line);
+/* Appends that call and those around it: "b.cuh:21, inlined at c.cu:5". NULL: nothing. */
+void bf_ptx_write_calls(const bf_ptx_module *module, const bf_ptx_location *call, bf_text *text);
+
 /* A name that sites of a kernel can start with: the readable one, or that of the PTX. */
 typedef struct bf_site_name {
   const char *text;

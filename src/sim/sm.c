@@ -306,6 +306,12 @@ static void pass_written(void *context, const bf_emu_event *event) {
   sm->launch->observer->written(sm->launch->observer->context, event);
 }
 
+/* The same of what the hardware reads and writes by itself. */
+static void pass_operands(void *context, const bf_emu_event *event) {
+  const bf_sim_sm *sm = (bf_sim_sm *)context + event->worker;
+  sm->launch->observer->operands(sm->launch->observer->context, event);
+}
+
 bf_emu_observer bf_sim_observer(const bf_sim_gpu *gpu, bf_sim_sm *sms,
                                 const bf_emu_observer *other) {
   return (bf_emu_observer){.access = touch,
@@ -313,7 +319,8 @@ bf_emu_observer bf_sim_observer(const bf_sim_gpu *gpu, bf_sim_sm *sms,
                            .wants_global = true,
                            .as_merged = gpu->merge != 0,
                            .copied = gpu->pipeline == BF_SIM_SCOREBOARD ? copied : NULL,
-                           .written = other && other->written ? pass_written : NULL};
+                           .written = other && other->written ? pass_written : NULL,
+                           .operands = other && other->operands ? pass_operands : NULL};
 }
 
 /* ---- Executing ---- */

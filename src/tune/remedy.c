@@ -314,6 +314,103 @@ static int find(const bf_machine *machine, bf_lock_hash lock_hash, const bf_cost
   return error == BF_NO_MEMORY ? error : refuse(remedy, diagnostic->message);
 }
 
+/* ---- Tiles that the hardware moves ---- */
+
+/* Where copies and wgmma reach, and what they agree on: the bytes of rows of tensor copies without
+ * a swizzle (0: there are none), and whether anything there needs another layout. */
+typedef struct moved {
+  bool is_any, is_bulk, is_read_plain, is_swizzled, differs;
+  uint32_t row_bytes;
+} moved;
+
+static bool overlaps(const bf_access *access, const bf_operand *what) {
+  for (uint64_t left = access->mask; left; left &= left - 1) {
+    uint64_t at = access->address[__builtin_ctzll(left)];
+    if (at < what->end && at + access->width_bytes > what->first)
+      return true;
+  }
+  return false;
+}
+
+/* Whether an access that conflicts touches what an operand does. */
+static bool is_in_conflict(const bf_costs_kernel *kernel, const uint64_t *conflicts,
+                           const bf_operand *what) {
+  for (size_t i = 0; i < bf_workload_size(kernel->access); i++)
+    if (conflicts[i] && overlaps(bf_workload_get(kernel->access, i), what))
+      return true;
+  return false;
+}
+
+static void add_moved(moved *all, bf_operand_kind kind, const bf_operand_sum *sum) {
+  const bf_operand *what = &sum->what;
+  bool is_matrix = kind == BF_OPERAND_A || kind == BF_OPERAND_B;
+  all->is_any = true;
+  all->is_bulk |= !what->type[0];
+  all->is_swizzled |= what->swizzle_bytes != 0;
+  all->is_read_plain |= is_matrix && !what->swizzle_bytes;
+  if (is_matrix || !what->type[0] || !what->rows)
+    return;
+  uint32_t row_bytes = what->bytes / what->rows;
+  all->differs |= sum->varies || (all->row_bytes && all->row_bytes != row_bytes);
+  all->row_bytes = row_bytes;
+}
+
+/* What the hardware moves where there are conflicts. */
+static int find_moved(const bf_machine *machine, const char *hash, bf_lock_hash lock_hash,
+                      const bf_costs_kernel *kernel, moved *all, bf_diagnostic *diagnostic) {
+  counted sum;
+  *all = (moved){.is_any = false};
+  uint64_t *conflicts = calloc(bf_workload_size(kernel->access) + 1, sizeof *conflicts);
+  int error = conflicts
+                  ? count(machine, hash, lock_hash, kernel->access, &sum, conflicts, diagnostic)
+                  : bf_no_memory(diagnostic);
+  for (size_t i = 0; i < kernel->lines && !error; i++)
+    for (unsigned kind = 0; kind < BF_OPERAND_FAR_LOADED; kind++) {
+      const bf_operand_sum *own = &kernel->line[i].operand[kind];
+      if (own->times && is_in_conflict(kernel, conflicts, &own->what))
+        add_moved(all, (bf_operand_kind)kind, own);
+    }
+  free(conflicts);
+  return error;
+}
+
+/* A tile with conflicts that tensor copies move without a swizzle can have one; that is as wide as
+ * its rows are. No hash and no padding fits such a tile otherwise. */
+static int find_swizzle(const bf_machine *machine, bf_lock_hash lock_hash,
+                        const bf_costs_kernel *kernel, const moved *all, bf_remedy *remedy,
+                        bf_diagnostic *diagnostic) {
+  uint32_t width = all->row_bytes;
+  counted sum;
+  if (all->is_bulk)
+    return refuse(remedy, "the tile is moved by bulk copies, which keep bytes in a row: a copy for "
+                          "each row can leave room behind it, and a tensor copy can swizzle");
+  if (all->is_swizzled || all->is_read_plain || all->differs ||
+      (width != 32 && width != 64 && width != 128))
+    return refuse(remedy, "the tile is moved by tensor copies or read by wgmma, which no padding "
+                          "and no hash fits: bankfold layout says which layout is best for all");
+  snprintf(remedy->hash, sizeof remedy->hash, "tma:%u", width);
+  BF_TRY(count(machine, remedy->hash, lock_hash, kernel->access, &sum, NULL, diagnostic));
+  if (sum.conflicts >= kernel->conflicts)
+    return refuse(remedy, "the tile is moved by tensor copies, whose swizzle removes no conflicts: "
+                          "bankfold layout says which layout is best for all");
+  remedy->exists = true;
+  remedy->after = sum.conflicts;
+  snprintf(remedy->name, sizeof remedy->name, "swizzle");
+  snprintf(remedy->code, sizeof remedy->code,
+           "CU_TENSOR_MAP_SWIZZLE_%uB in the tensor map, and byte address ^ (address >> 3 & 0x%x) "
+           "where threads access the tile",
+           width, width - 16);
+  return BF_OK;
+}
+
+/* Accesses of a kernel that are wgmma reading matrices, of which no access is kept. */
+static uint64_t by_wgmma(const bf_costs_kernel *kernel) {
+  uint64_t times = 0;
+  for (size_t i = 0; i < kernel->lines; i++)
+    times += kernel->line[i].operand[BF_OPERAND_B].times;
+  return times;
+}
+
 int bf_remedy_find(const bf_machine *machine, const char *hash, bf_lock_hash lock_hash,
                    const bf_costs_kernel *kernel, double limit_seconds, bf_remedy *remedy,
                    bf_diagnostic *diagnostic) {
@@ -325,7 +422,11 @@ int bf_remedy_find(const bf_machine *machine, const char *hash, bf_lock_hash loc
     return refuse(remedy, "not searched: too many different accesses (a trace has them all)");
   if (kernel->access)
     BF_TRY(count(machine, hash, lock_hash, kernel->access, &sum, NULL, diagnostic));
-  if (sum.accesses != kernel->accesses || sum.conflicts != kernel->conflicts)
+  if (sum.conflicts != kernel->conflicts || sum.accesses != kernel->accesses - by_wgmma(kernel))
     return refuse(remedy, "not searched: not all of its accesses are known");
+  moved all;
+  BF_TRY(find_moved(machine, hash, lock_hash, kernel, &all, diagnostic));
+  if (all.is_any)
+    return find_swizzle(machine, lock_hash, kernel, &all, remedy, diagnostic);
   return find(machine, lock_hash, kernel, limit_seconds, remedy, diagnostic);
 }

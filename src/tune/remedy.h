@@ -6,7 +6,7 @@
 #include "emu/costs.h"
 
 typedef struct bf_remedy {
-  bool exists; /* a step of the ladder is worth taking */
+  bool exists; /* a step of the ladder is worth taking, or a swizzle of tensor copies */
   char name[32];
   char hash[sizeof(((bf_ladder_step *)0)->hash)]; /* canonical text */
   char code[160];         /* the same as what to write in CUDA source, or empty */

@@ -276,7 +276,9 @@ cp.async.bulk.tensor.2d.cta_group::2.shared::cluster.global.mbarrier::complete_t
 cp.async.bulk.tensor.3d.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster.cta_group::2 [s], [g, {r,r,r}], [s], h;
 cp.async.bulk.tensor.2d.shared::cluster.global.tile::gather4.mbarrier::complete_tx::bytes [s], [g, {r,r,r,r,r}], [s];
 cp.async.bulk.tensor.2d.global.shared::cta.tile::scatter4.bulk_group [g, {r,r,r,r,r}], [s];
-!cp.async.bulk.tensor.3d.shared::cluster.global.im2col::w.mbarrier::complete_tx::bytes [s], [g, {r,r,r}], [s], {h,h};
+cp.async.bulk.tensor.3d.shared::cluster.global.im2col::w.mbarrier::complete_tx::bytes [s], [g, {r,r,r}], [s], {h,h};
+cp.async.bulk.tensor.5d.shared::cluster.global.im2col::w::128.mbarrier::complete_tx::bytes.multicast::cluster [s], [g, {r,r,r,r,r}], [s], {h,h}, h;
+cp.async.bulk.prefetch.tensor.4d.L2.global.im2col::w [g, {r,r,r,r}], {h,h};
 fma.rn.f32x2 q, q, q, q;
 add.rz.ftz.f32x2 q, q, q;
 sub.f32x2 q, q, q;
@@ -284,7 +286,12 @@ mul.rn.f32x2 q, q, q;
 ld.global.nc.L1::no_allocate.L2::256B.v8.b32 {r,r,r,r,r,r,r,r}, [g];
 st.global.v4.b64 [g], {q,q,q,q};
 redux.sync.max.f32 f, f, -1;
-!clusterlaunchcontrol.try_cancel.async.shared::cta.mbarrier::complete_tx::bytes.b128 [s], [s];
+clusterlaunchcontrol.try_cancel.async.shared::cta.mbarrier::complete_tx::bytes.b128 [s], [s];
+clusterlaunchcontrol.try_cancel.async.shared::cta.mbarrier::complete_tx::bytes.multicast::cluster::all.b128 [s], [s];
+clusterlaunchcontrol.try_cancel.async.mbarrier::complete_tx::bytes.b128 [g], [g];
+clusterlaunchcontrol.query_cancel.is_canceled.pred.b128 p, w;
+clusterlaunchcontrol.query_cancel.get_first_ctaid.v4.b32.b128 {r, r, r, _}, w;
+clusterlaunchcontrol.query_cancel.get_first_ctaid::y.b32.b128 r, w;
 """
 
 HEAD = """.version 9.0

@@ -14,7 +14,6 @@ REGISTERS = {"r": "b32", "l": "b64", "h": "b16", "f": "f32", "d": "f64", "q": "b
 # Which instructions are refused, and what the message says.
 REFUSED = [
     (r"^multimem\.", "memory of several GPUs at one address"),
-    (r"clusterlaunchcontrol\.", "launches of clusters cancelled"),
     (r"tcgen05\.mma\.ws[^;]*, \w+, %\d+;", "columns of zeros"),
     (r"^tcgen05\.cp\..*(4x256b|b8x16)", "tcgen05.cp of this shape or format"),
 ]

@@ -232,6 +232,7 @@ static void faults_are_found(void **state) {
   assert_int_equal(fault.thread[0], 58);
   fault = run_fault(&at, "deadlock", 64, 0, false).fault;
   assert_int_equal(fault.kind, BF_EMU_DEADLOCK);
+  assert_non_null(strstr(fault.text, "of 64 have come"));
   int32_t n = 5;
   bf_emu_launch launch = bed_launch(&at, "asserts", 1, 32, &n, sizeof n);
   fault = bed_run(&at, &launch).fault;

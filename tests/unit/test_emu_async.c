@@ -204,8 +204,8 @@ static void other_forms_are_refused(void **state) {
   lanes_refused(tile,
                 ".reg .b32 %s; .reg .b16 %h; mov.u32 %s, tile;\n"
                 "cp.async.bulk.tensor.3d.shared::cta.global.im2col::w.mbarrier::complete_tx::bytes "
-                "[%s], [%in, {%s, %s, %s}], [barrier], {%h, %h};",
-                "im2col::w");
+                "[%s], [%in, {%s, %s, %s}], [barrier], {%h};",
+                "im2col::w without a number of halo pixels");
 }
 
 /* Store wavefronts of one cp.async of a warp whose lane l copies from chunk l & mask, as an H200

@@ -144,7 +144,7 @@ static void bulk_copies_are_checked(void **state) {
   (void)state;
   check_fault(START COPY("%s", "%in", "24"), BF_EMU_MISALIGNED, "no multiple of 16");
   check_fault(START COPY("%s+8", "%in", "16"), BF_EMU_MISALIGNED, "");
-  check_fault(START COPY("%s", "%in+4", "16"), BF_EMU_MISALIGNED, "");
+  check_fault(START COPY("%s", "%in+4", "16"), BF_EMU_MISALIGNED, "multiple of 16");
   check_fault(START COPY("%s", "%in", "8192"), BF_EMU_OUT_OF_BOUNDS, "");
   check_fault(START "mapa.shared::cluster.u32 %x, %s, 1;", BF_EMU_BAD_INSTRUCTION, "cluster of 1");
 }
@@ -234,6 +234,57 @@ static void bad_products_are_faults(void **state) {
   }
 }
 
+/* A product by 128 threads, of descriptors that a and b are added to; what: PTX before it. */
+static bf_emu_fault product_fault(const char *what, const char *guard) {
+  char body[2048];
+  uint32_t in[128] = {0}, out[128];
+  snprintf(body, sizeof body,
+           ".reg .f32 %%f<4>; .reg .b64 %%a, %%b; .reg .pred %%p, %%first; .reg .b32 %%t;\n"
+           "mov.u32 %%t, tile; setp.eq.u32 %%p, 0, 0; mov.u64 %%a, 0; mov.u64 %%b, 0; mov.u32 %%t, "
+           "%%tid.x;\n"
+           "mov.f32 %%f0, 0f00000000; mov.f32 %%f1, %%f0; mov.f32 %%f2, %%f0; mov.f32 %%f3, %%f0;\n"
+           "setp.lt.u32 %%first, %%t, 32;\n%s\n"
+           "%s wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16 {%%f0, %%f1, %%f2, %%f3}, %%a, "
+           "%%b, %%p, 1, 1, 0, 0;\n"
+           "wgmma.commit_group.sync.aligned; wgmma.wait_group.sync.aligned 0;\n",
+           what, guard);
+  return lanes_try(NULL, tile, body, 128, in, 4, out, 4).fault;
+}
+
+/* The four warps of a group execute the same products with the same descriptors. */
+static void groups_that_disagree_are_told(void **state) {
+  (void)state;
+  assert_int_equal(product_fault("", "").kind, BF_EMU_NO_FAULT);
+  const struct {
+    const char *what, *guard, *part;
+    unsigned thread;
+  } cases[] = {{"@%first mov.u64 %a, 8;", "", "descriptor of A is 0x0; in warp 0", 32},
+               {"@%first mov.u64 %b, 8;", "", "descriptor of B is 0x0; in warp 0", 32},
+               {"", "@%first", "warp 0 of the group has executed 1 products by wgmma", 96},
+               {"", "@!%first", "warp 0 of the group has executed 0 products by wgmma", 96}};
+  for (unsigned i = 0; i < sizeof cases / sizeof *cases; i++) {
+    bf_emu_fault fault = product_fault(cases[i].what, cases[i].guard);
+    if (fault.kind != BF_EMU_BAD_INSTRUCTION || !strstr(fault.text, cases[i].part) ||
+        fault.thread[0] != cases[i].thread)
+      fail_msg("%s: %s, thread %u", bf_emu_fault_name(fault.kind), fault.text, fault.thread[0]);
+  }
+}
+
+/* A fault in what was inlined names the calls, so that whoever uses a header finds the line. */
+static void faults_name_the_calls(void **state) {
+  (void)state;
+  static const char before[] = ".shared .align 128 .b8 tile[4096]; .shared .align 8 .b64 barrier;\n"
+                               ".file 1 \"copies.cuh\"\n.file 2 \"stages.cuh\"\n"
+                               ".file 3 \"main.cu\"\n";
+  static const char body[] =
+      ".loc 3 40 1\n.loc 2 21 3, function_name $L_load, inlined_at 3 40 1\n"
+      ".loc 1 7 5, function_name $L_copy, inlined_at 2 21 3\n" START COPY("%s", "%in", "24");
+  uint32_t in[32] = {0}, out[32];
+  bf_emu_fault fault = lanes_try(NULL, before, body, 1, in, 128, out, 128).fault;
+  assert_int_equal(fault.source_line, 7);
+  assert_string_equal(fault.calls, "stages.cuh:21, inlined at main.cu:40");
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(wavefronts_are_those_of_an_h200),
@@ -242,6 +293,8 @@ int main(void) {
       cmocka_unit_test(hopeless_waits_are_reported),
       cmocka_unit_test(parts_of_warps_are_told),
       cmocka_unit_test(bad_products_are_faults),
+      cmocka_unit_test(groups_that_disagree_are_told),
+      cmocka_unit_test(faults_name_the_calls),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -204,13 +204,14 @@ static void add_kernel(bf_costs *costs, const char *name, const char *hash, uint
        160,
        {{.times = 0}}},
       {NULL, 40, 1, 1, 1, 0, 0, 0, 0, 0, false, false, {0}, NULL, 0, NULL, 0, 2, {{.times = 0}}}};
-  lines[0].operand[BF_OPERAND_B] = (bf_operand_sum){.what = {128, 16, 4096, 128, true, "bf16"},
-                                                    .varies = true,
-                                                    .times = 7,
-                                                    .bytes = 28672,
-                                                    .wavefronts = 224};
+  lines[0].operand[BF_OPERAND_B] =
+      (bf_operand_sum){.what = {128, 16, 4096, 128, true, "bf16", 1024, 9216},
+                       .varies = true,
+                       .times = 7,
+                       .bytes = 28672,
+                       .wavefronts = 224};
   lines[1].operand[BF_OPERAND_LOADED] =
-      (bf_operand_sum){.what = {1, 512, 512, 0, false, ""}, .times = 2, .bytes = 1024};
+      (bf_operand_sum){.what = {1, 512, 512, 0, false, "", 0, 512}, .times = 2, .bytes = 1024};
   for (size_t i = 0; i < 2; i++)
     assert_int_equal(bf_costs_add_line(costs, kernel, &lines[i], &diagnostic), BF_OK);
   bf_access own[] = {access_of(BF_OP_LD, 4), access_of(BF_OP_ST, 0)};
