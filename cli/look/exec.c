@@ -594,6 +594,7 @@ static int save_hashes(const settings *s, const loaded *from, char **arguments, 
   int error = bf_accesses_read(from->accesses, from->machine, &accesses, diagnostic);
   if (!error)
     error = bf_program_make(&accesses, &program, diagnostic);
+  program.gpu = from->simulation.gpu;
   if (!error)
     error = bf_program_propose(&program, &search, diagnostic);
   if (!error && s->try_hashes)

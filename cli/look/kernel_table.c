@@ -200,7 +200,7 @@ static void write_worth(const cli_program_run *run, const bf_costs *costs, size_
   uint64_t before, after;
   if (!find_worth(run, costs, index, &before, &after))
     return;
-  bf_sim_worth worth = bf_sim_worth_find(run->gpu, (double)before, (double)after);
+  bf_sim_worth worth = bf_sim_worth_find(run->gpu->worth_share, (double)before, (double)after);
   bf_text_addf(text, "       worth  %s: %llu -> %llu cycles, gain %.3f", run->what_if,
                (unsigned long long)before, (unsigned long long)after, worth.gain);
   if (run->gpu->worth_share > 0)
@@ -395,7 +395,7 @@ static void write_worth_json(const cli_program_run *run, const bf_costs *costs, 
   uint64_t before, after;
   if (!find_worth(run, costs, index, &before, &after))
     return;
-  bf_sim_worth worth = bf_sim_worth_find(run->gpu, (double)before, (double)after);
+  bf_sim_worth worth = bf_sim_worth_find(run->gpu->worth_share, (double)before, (double)after);
   bf_json_begin(json, "worth", '{', false);
   bf_json_string(json, "hash", run->what_if);
   bf_json_number(json, "cycles_before", before);
