@@ -95,7 +95,7 @@ if [ "$(uname -m)" = x86_64 ]; then
   compile emu-avx512 "$emu $avx512 -mprefer-vector-width=512 -DBF_EMU_ISA=avx512" $operations
 fi
 compile corpus "" $(ls kernels/*/*.c kernels/*.c)
-for program in choose loads measure results simulate truth weighted; do
+for program in choose loads measure pairs results simulate truth weighted; do
   $cc $flags ${CFLAGS-} -o "$out/$program" gpu/$program.c gpu/scales.c gpu/simulated.c gpu/ways.c "$out"/objects/*/*.o $zstd -lsupc++ -lm -ldl
 done
 

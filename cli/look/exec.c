@@ -27,7 +27,7 @@ typedef struct settings {
   cli_common common;
   cli_simulated simulated; /* gpu NULL: emulated */
   const char *profile, *html, *trace, *save_hashes, *time_limit, *rewrite, *check, *runtime,
-      *sample, *hint_after;
+      *sample, *hint_after, *what_if;
   uint64_t own_status, hint_seconds;
   bool prints_trace;
   bool try_hashes, quiet, as_written, keep_going, stand_ins, skip_rest, every_launch;
@@ -60,6 +60,8 @@ static const cli_option options[] = {
      "hashes of single kernels: lines KERNEL HASH, * for all others"},
     {"rewrite", CLI_TEXT, offsetof(settings, rewrite), "FILE", NULL,
      "rewrite kernels with these hashes before they run, as run does on a GPU"},
+    {"what-if", CLI_TEXT, offsetof(settings, what_if), "HASH", NULL,
+     "with --gpu: run the program once more with this hash, and say what that is worth"},
     {"lock-hash", CLI_TEXT, offsetof(settings, simulated.lock_hash), "KIND", "none xor add",
      "with --gpu: hash of the table of locks, for atomics that use one (default none)"},
     {"max-cycles", CLI_NUMBER, offsetof(settings, simulated.most_cycles), "N", NULL,
@@ -296,6 +298,7 @@ typedef struct loaded {
   bf_machine *own_machine; /* of emulated launches */
   const bf_machine *machine;
   cli_simulation simulation; /* gpu NULL: emulated */
+  bf_hash *what_if;          /* or NULL */
   double time_limit_seconds;
   char runtime[PATH_MAX];
   char folder[PATH_MAX]; /* of the records of the run; in it two more: */
@@ -321,6 +324,8 @@ static int load_machine(const settings *s, loaded *to, bf_diagnostic *diagnostic
   if (s->simulated.hash_file && !to->simulation.hashes)
     BF_TRY(bf_hash_list_read(s->simulated.hash_file, bf_machine_geometry(to->machine),
                              &to->simulation.hashes, diagnostic));
+  if (s->what_if)
+    BF_TRY(cli_load_hash(s->what_if, to->machine, &to->what_if, diagnostic));
   if (to->simulation.hash)
     return BF_OK;
   return cli_load_hash(s->simulated.hash, to->machine, &to->simulation.hash, diagnostic);
@@ -438,6 +443,8 @@ static int check_usage(const settings *s) {
   if (simulated->hash && strcmp(simulated->hash, "auto") == 0)
     return cli_usage_error(&cli_exec, "--hash auto is for run; here --save-hashes FILE finds a "
                                       "hash for each kernel, and --rewrite FILE runs with them");
+  if (s->what_if && (!simulated->gpu || simulated->hash_file))
+    return cli_usage_error(&cli_exec, "--what-if needs --gpu, and excludes --hash-file");
   if (s->prints_trace && common->json)
     return cli_usage_error(&cli_exec, "--json and the trace cannot both be standard output");
   if ((s->time_limit || s->try_hashes) && !s->save_hashes)
@@ -472,12 +479,11 @@ static bool goes_on(void *context) {
   return !cli_interrupted();
 }
 
-/* Runs the program once more with hashes: bf_program_runner.run. It prints nothing and reads
- * nothing. */
-static int run_trial(void *given, const bf_text *hashes, bool *is_good, bf_diagnostic *diagnostic) {
-  trial_context *trial = given;
+/* Runs the program once more as it is told to. It prints nothing and reads nothing. *is_good: it
+ * ended as the first run did; *costs is what it has cost then. */
+static int run_again(const trial_context *trial, bf_run_settings *told, bf_costs *costs,
+                     bool *is_good, bf_diagnostic *diagnostic) {
   const loaded *from = trial->from;
-  char path[PATH_MAX + 16];
   bf_process process = {.path = from->program.path,
                         .arguments = trial->arguments,
                         .input = "/dev/null",
@@ -486,25 +492,50 @@ static int run_trial(void *given, const bf_text *hashes, bool *is_good, bf_diagn
                         .limit_seconds = trial->limit_seconds,
                         .tick = goes_on};
   bf_process_end end;
-  snprintf(path, sizeof path, "%s/.hashes", from->folder);
   bf_process_empty_folder(from->trials);
-  bf_costs_free(&trial->last);
-  BF_TRY(bf_write_file(path, hashes->data, hashes->size, diagnostic));
-  bf_run_settings told = settings_of(trial->settings, from->trials, NULL);
-  told.rewrite = path;
-  told.trace = NULL;
-  told.quiet = true;
-  BF_TRY(bf_run_settings_put(&told, diagnostic));
+  told->trace = NULL;
+  told->quiet = true;
+  BF_TRY(bf_run_settings_put(told, diagnostic));
   BF_TRY(bf_process_run(&process, &end, diagnostic));
   if (end.is_stopped)
     return bf_fail(diagnostic, BF_IO, "interrupted");
   *is_good = !end.is_late && end.status == trial->status;
   if (*is_good)
-    return bf_record_read(from->trials, from->machine, &trial->last, diagnostic);
+    return bf_record_read(from->trials, from->machine, costs, diagnostic);
   if (!trial->settings->quiet)
     fprintf(stderr, "bankfold: warning: a run with hashes %s; they are not used\n",
             end.is_late ? "took too long" : "ended with another status");
   return BF_OK;
+}
+
+/* Runs the program once more with hashes: bf_program_runner.run. */
+static int run_trial(void *given, const bf_text *hashes, bool *is_good, bf_diagnostic *diagnostic) {
+  trial_context *trial = given;
+  char path[PATH_MAX + 16];
+  snprintf(path, sizeof path, "%s/.hashes", trial->from->folder);
+  bf_costs_free(&trial->last);
+  BF_TRY(bf_write_file(path, hashes->data, hashes->size, diagnostic));
+  bf_run_settings told = settings_of(trial->settings, trial->from->trials, NULL);
+  told.rewrite = path;
+  return run_again(trial, &told, &trial->last, is_good, diagnostic);
+}
+
+/* Runs the program, which ended so, once more with the hash of --what-if; *costs stays empty where
+ * there is none, or where that did not end as the first run. */
+static int run_what_if(const settings *s, const loaded *from, char **arguments,
+                       const bf_process_end *first, bf_costs *costs, bf_diagnostic *diagnostic) {
+  bool is_good;
+  if (!s->what_if || first->signal)
+    return BF_OK;
+  trial_context trial = {.settings = s,
+                         .from = from,
+                         .arguments = arguments,
+                         .status = first->status,
+                         .limit_seconds = 60 + 10 * first->seconds};
+  bf_run_settings told = settings_of(s, from->trials, NULL);
+  told.hash = s->what_if;
+  cli_watch_interrupt();
+  return run_again(&trial, &told, costs, &is_good, diagnostic);
 }
 
 /* bf_program_runner.compare */
@@ -563,6 +594,7 @@ static int save_hashes(const settings *s, const loaded *from, char **arguments, 
   int error = bf_accesses_read(from->accesses, from->machine, &accesses, diagnostic);
   if (!error)
     error = bf_program_make(&accesses, &program, diagnostic);
+  program.gpu = from->simulation.gpu;
   if (!error)
     error = bf_program_propose(&program, &search, diagnostic);
   if (!error && s->try_hashes)
@@ -592,7 +624,14 @@ static int run_and_tell(const settings *s, const loaded *from, int count, char *
                          .gpu = from->simulation.gpu,
                          .lock_hash = lock_hash ? lock_hash : "plain",
                          .skipped_rest = s->skip_rest};
-  BF_TRY(write_results(s, &run, &from->program, from->folder, diagnostic));
+  bf_costs hashed = {0};
+  int error = run_what_if(s, from, arguments, &end, &hashed, diagnostic);
+  run.what_if = hashed.kernels ? bf_hash_text(from->what_if) : NULL;
+  run.hashed = &hashed;
+  if (!error)
+    error = write_results(s, &run, &from->program, from->folder, diagnostic);
+  bf_costs_free(&hashed);
+  BF_TRY(error);
   if (s->prints_trace)
     BF_TRY(print_trace(from->trace, diagnostic));
   *status = run.own_status;
@@ -638,6 +677,7 @@ static int run(const void *given, int count, char **arguments) {
     bf_process_remove_folder(needed.folder);
   }
   cli_simulation_free(&needed.simulation);
+  bf_hash_free(needed.what_if);
   bf_machine_free(needed.own_machine);
   return !error ? status : own_status(s, cli_complain(&diagnostic));
 }

@@ -3,6 +3,8 @@
 #include "cli/look/launch_table.h"
 #include "cli/look/operand_table.h"
 #include "ptx/ptx.h"
+#include "sim/worth.h"
+#include "tune/program.h"
 #include "tune/remedy.h"
 
 #include <stdio.h>
@@ -177,6 +179,35 @@ static void write_sums(const cli_program_run *run, const bf_costs *costs, bf_tex
   bf_text_puts(text, "all together\n");
 }
 
+/* The cycles of all rows of a kernel together, in this run and in that of --what-if; false: that is
+ * not known, or said in a row before this one. */
+static bool find_worth(const cli_program_run *run, const bf_costs *costs, size_t index,
+                       uint64_t *before, uint64_t *after) {
+  const char *kernel = costs->kernel[index].name;
+  if (!run->what_if)
+    return false;
+  for (size_t i = 0; i < index; i++)
+    if (strcmp(costs->kernel[i].name, kernel) == 0)
+      return false;
+  *before = bf_program_evidence(costs, kernel).cycles;
+  *after = bf_program_evidence(run->hashed, kernel).cycles;
+  return *before && *after;
+}
+
+/* A row that says what another hash of the banks is worth to a kernel. */
+static void write_worth(const cli_program_run *run, const bf_costs *costs, size_t index,
+                        bf_text *text) {
+  uint64_t before, after;
+  if (!find_worth(run, costs, index, &before, &after))
+    return;
+  bf_sim_worth worth = bf_sim_worth_find(run->gpu->worth_share, (double)before, (double)after);
+  bf_text_addf(text, "       worth  %s: %llu -> %llu cycles, gain %.3f", run->what_if,
+               (unsigned long long)before, (unsigned long long)after, worth.gain);
+  if (run->gpu->worth_share > 0)
+    bf_text_addf(text, ", of 100 measured ones 80 from %.3f to %.3f", worth.low, worth.high);
+  bf_text_puts(text, "\n");
+}
+
 /* The rows of the table for one kernel. */
 static int write_kernel(const cli_program_run *run, const bf_costs *costs, size_t index, bool color,
                         bf_text *text, bf_diagnostic *diagnostic) {
@@ -197,6 +228,7 @@ static int write_kernel(const cli_program_run *run, const bf_costs *costs, size_
   BF_TRY(find_remedy(run, costs, index, &remedy, diagnostic));
   if (remedy.exists || *remedy.reason)
     write_remedy(&remedy, text);
+  write_worth(run, costs, index, text);
   return BF_OK;
 }
 
@@ -357,6 +389,25 @@ static void write_remedy_json(const bf_remedy *remedy, bf_json *json) {
   bf_json_end(json, '}');
 }
 
+/* What the hash of --what-if is worth to a kernel, where that is known. */
+static void write_worth_json(const cli_program_run *run, const bf_costs *costs, size_t index,
+                             bf_json *json) {
+  uint64_t before, after;
+  if (!find_worth(run, costs, index, &before, &after))
+    return;
+  bf_sim_worth worth = bf_sim_worth_find(run->gpu->worth_share, (double)before, (double)after);
+  bf_json_begin(json, "worth", '{', false);
+  bf_json_string(json, "hash", run->what_if);
+  bf_json_number(json, "cycles_before", before);
+  bf_json_number(json, "cycles_after", after);
+  bf_json_real(json, "gain", worth.gain);
+  if (run->gpu->worth_share > 0) {
+    bf_json_real(json, "gain_low", worth.low);
+    bf_json_real(json, "gain_high", worth.high);
+  }
+  bf_json_end(json, '}');
+}
+
 /* One kernel. */
 static int write_kernel_json(const cli_program_run *run, const bf_costs *costs, size_t index,
                              bf_json *json, bf_diagnostic *diagnostic) {
@@ -396,6 +447,7 @@ static int write_kernel_json(const cli_program_run *run, const bf_costs *costs, 
     write_line_json(run, &kernel->line[i], is_sampled(kernel), json);
   bf_json_end(json, ']');
   write_remedy_json(&remedy, json);
+  write_worth_json(run, costs, index, json);
   bf_json_end(json, '}');
   return BF_OK;
 }

@@ -19,6 +19,10 @@ typedef struct cli_program_run {
   const char *lock_hash; /* with gpu: "plain", "xor" or "add" */
   double fix_seconds;    /* longest search of a fix for a kernel; 0: the standard */
   bool skipped_rest;     /* blocks that were not counted were not run */
+  /* With gpu: what the same run has cost with another hash of the banks, and its canonical text; or
+   * NULL. */
+  const bf_costs *hashed;
+  const char *what_if;
 } cli_program_run;
 
 /* The costs must be sorted. */

@@ -1,7 +1,8 @@
 /* What a change is worth, from cycles simulated before and after it, and how sure that is. Errors
- * of simulated gains grow with the gain, so the interval is a share (worth_share) of its logarithm
- * and of a tenth besides. The share is the one that holds 80 of 100 measured gains of the pairs of
- * the training sets (bankfold reproduce h200-launches). */
+ * of simulated gains grow with the gain, so the interval is a share of its logarithm and of a tenth
+ * besides. The share is the one that holds 80 of 100 measured gains: worth_share of the pairs of
+ * the training sets (bankfold reproduce h200-launches), rewrite_share of rewritten kernels of the
+ * corpus (bench/sim_pairs.py). */
 #include "sim/worth.h"
 
 #include <math.h>
@@ -13,9 +14,9 @@ double bf_sim_worth_score(double measured, double simulated) {
   return fabs(log(measured / simulated)) / (besides + fabs(log(simulated)));
 }
 
-bf_sim_worth bf_sim_worth_find(const bf_sim_gpu *gpu, double before, double after) {
+bf_sim_worth bf_sim_worth_find(double share, double before, double after) {
   bf_sim_worth found = {.gain = after > 0 ? before / after : 1};
-  double half = gpu->worth_share * (besides + fabs(log(found.gain)));
+  double half = share * (besides + fabs(log(found.gain)));
   found.low = found.gain * exp(-half);
   found.high = found.gain * exp(half);
   return found;
@@ -24,7 +25,7 @@ bf_sim_worth bf_sim_worth_find(const bf_sim_gpu *gpu, double before, double afte
 /* A line of the table. */
 static void write_line(const bf_sim_gpu *gpu, uint64_t before, uint64_t after, const char *name,
                        bf_text *text) {
-  bf_sim_worth worth = bf_sim_worth_find(gpu, (double)before, (double)after);
+  bf_sim_worth worth = bf_sim_worth_find(gpu->worth_share, (double)before, (double)after);
   bf_text_addf(text, "%12llu %12llu %8.3f", (unsigned long long)before, (unsigned long long)after,
                worth.gain);
   if (gpu->worth_share > 0)

@@ -5,6 +5,7 @@
 
 #include "emu/costs.h"
 #include "exchange/accesses.h"
+#include "sim/sim.h"
 #include "tune/predict.h"
 
 /* A module of the program. */
@@ -22,6 +23,7 @@ typedef struct bf_program {
   bf_program_module *module;
   size_t modules;
   const bf_machine *machine; /* of the search */
+  const bf_sim_gpu *gpu;     /* that trials are simulated on; NULL: they are not */
 } bf_program;
 
 /* Parses the modules of a program that ran. accesses are borrowed. Free also after an error. */

@@ -204,6 +204,7 @@ int bf_trial_open(const bf_trial_options *options, bf_trial *trial, bf_trial_wat
   (*watch)->trial = trial;
   (*watch)->simulated.settings =
       (bf_sim_settings){.gpu = options->gpu, .workers = (unsigned)options->workers};
+  (*watch)->simulated.sampler = options->sampler;
   return BF_OK;
 }
 

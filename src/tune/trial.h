@@ -21,7 +21,8 @@ struct bf_trial_options {
   bool keeps_accesses;               /* of each kernel */
   const bf_rewrite_result *examined; /* of the module, for arrays of accesses; NULL: found out */
   bool keeps_memory;
-  const bf_sim_gpu *gpu; /* launches are simulated on it, which takes longer; or NULL */
+  const bf_sim_gpu *gpu;   /* launches are simulated on it, which takes longer; or NULL */
+  bf_sim_sampler *sampler; /* with gpu: a part of each is, in one trial; or NULL: all */
   /* Runs the launches in place of those of description, which is only for diagnostics then: each is
    * between bf_trial_before and bf_trial_after and executed by bf_trial_execute; with keeps_memory,
    * bf_trial_keep comes behind the last. NULL: those of description. */

@@ -38,7 +38,7 @@ INVOCATIONS = {
     "draw": [[TILE, "--hash", "fixed"]],
     "ptx": [["list", FATBIN], ["show", FATBIN], ["kernels", "tests/data/ptx/tile.sm_90.ptx"], ["extract", FATBIN, "--output", "{folder}/a.ptx"]],
     "exec": [["tests/data/programs/transpose"], ["--gpu", "gtx580", "tests/data/programs/transpose"],
-             ["--sample", "auto", "tests/data/programs/sampled"]],
+             ["--gpu", "h200", "--what-if", "fixed", "tests/data/programs/transpose"], ["--sample", "auto", "tests/data/programs/sampled"]],
     "profile": [["kernels/transpose/transpose.ptx", "--launch", "examples/transpose.launch"],
                 ["tests/golden/products.ptx", "--launch", "tests/golden/products.launch"]],
     "trace": [["kernels/transpose/transpose.ptx", "--launch", "examples/transpose.launch", "--output", "{folder}/t.trace"]],

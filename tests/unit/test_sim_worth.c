@@ -24,7 +24,7 @@ static void intervals_are_those_of_the_share(void **state) {
   static const double after[] = {50, 80, 99, 100, 101, 130};
   assert_true(gpu->worth_share > 0);
   for (unsigned i = 0; i < sizeof after / sizeof *after; i++) {
-    bf_sim_worth worth = bf_sim_worth_find(gpu, 100, after[i]);
+    bf_sim_worth worth = bf_sim_worth_find(gpu->worth_share, 100, after[i]);
     assert_true(is_near(worth.gain, 100 / after[i]));
     assert_true(worth.low < worth.gain && worth.gain < worth.high);
     assert_true(is_near(bf_sim_worth_score(worth.low, worth.gain), gpu->worth_share));
