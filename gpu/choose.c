@@ -39,7 +39,7 @@ static int run_candidates(void *context, bool *is_good, bf_diagnostic *diagnosti
   bf_rewrite_result result = {0};
   BF_TRY(bf_plans_rewrite(&s->plans, true, &result, diagnostic));
   bf_trial_free(&s->last);
-  int error = gpu_simulated_run(s->benchmark, s->scale, result.text.data, &s->options, &s->last,
+  int error = gpu_simulated_run(s->benchmark, s->scale, 0, result.text.data, &s->options, &s->last,
                                 diagnostic);
   *is_good = !error;
   bf_rewrite_free(&result);
@@ -175,7 +175,7 @@ static int do_benchmark(subject *s, bf_diagnostic *diagnostic) {
   BF_TRY(bf_ptx_parse(s->benchmark->folder, ptx, strlen(ptx), &s->module, diagnostic));
   BF_TRY(bf_plans_make(s->module, s->benchmark->folder, NULL, &s->plans, diagnostic));
   s->plans.padding_has_room = true;
-  BF_TRY(gpu_simulated_run(s->benchmark, s->scale, ptx, &original, &s->original, diagnostic));
+  BF_TRY(gpu_simulated_run(s->benchmark, s->scale, 0, ptx, &original, &s->original, diagnostic));
   BF_TRY(choose(s, diagnostic));
   for (unsigned i = 0; i < s->plans.count; i++)
     print_kernel(s, &s->plans.plan[i]);

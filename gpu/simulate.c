@@ -33,7 +33,7 @@ static int run(gpu_way *way, unsigned scale, const bf_trial_options *options, bf
   bf_text ptx = {0};
   int error = gpu_way_ptx(way, &ptx, diagnostic);
   if (!error)
-    error = gpu_simulated_run(way->benchmark, scale, ptx.data, options, trial, diagnostic);
+    error = gpu_simulated_run(way->benchmark, scale, 0, ptx.data, options, trial, diagnostic);
   bf_text_free(&ptx);
   return error;
 }

@@ -35,8 +35,9 @@ static int after_launch(void *context, const bf_emu_launch *launch, const bf_emu
   return bf_trial_after(context, launch, result, diagnostic);
 }
 
-int gpu_simulated_run(const bf_corpus_benchmark *benchmark, unsigned scale, const char *ptx,
-                      const bf_trial_options *options, bf_trial *trial, bf_diagnostic *diagnostic) {
+int gpu_simulated_run(const bf_corpus_benchmark *benchmark, unsigned scale, unsigned seed,
+                      const char *ptx, const bf_trial_options *options, bf_trial *trial,
+                      bf_diagnostic *diagnostic) {
   bf_device device;
   bf_trial_watch *watch;
   bf_corpus_outcome outcome = {0};
@@ -48,7 +49,7 @@ int gpu_simulated_run(const bf_corpus_benchmark *benchmark, unsigned scale, cons
                                           .context = watch};
   int error = bf_emu_device_create(benchmark->name, ptx, &device_options, &device, diagnostic);
   if (!error) {
-    error = bf_corpus_execute(benchmark, &device, scale, 0, &outcome, diagnostic);
+    error = bf_corpus_execute(benchmark, &device, scale, seed, &outcome, diagnostic);
     bf_emu_device_free(&device);
   }
   bf_trial_close(watch);

@@ -12,7 +12,8 @@ int gpu_simulated_load(bool is_whole, bf_sim_gpu **gpu, bf_diagnostic *diagnosti
  * H200; at least 1. */
 unsigned gpu_simulated_scale(unsigned scale, unsigned sms);
 /* Runs the benchmark with the given PTX; what it computes must be right. */
-int gpu_simulated_run(const bf_corpus_benchmark *benchmark, unsigned scale, const char *ptx,
-                      const bf_trial_options *options, bf_trial *trial, bf_diagnostic *diagnostic);
+int gpu_simulated_run(const bf_corpus_benchmark *benchmark, unsigned scale, unsigned seed,
+                      const char *ptx, const bf_trial_options *options, bf_trial *trial,
+                      bf_diagnostic *diagnostic);
 
 #endif
