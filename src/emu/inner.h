@@ -390,6 +390,8 @@ typedef struct bf_emu_block {
   uint64_t fences;              /* made by its threads */
   struct bf_race_word *words;   /* who accessed shared memory, or NULL */
   struct bf_race_line *lines;   /* the same for lines of it */
+  struct bf_race_reads *reads;  /* of deferred.c, or NULL */
+  uint64_t written;             /* the time of deferred.c at which its shared memory last was */
   struct bf_emu_proxy *proxy;   /* of proxy.c, or NULL */
   struct bf_emu_passed *passed; /* of passed.c, or NULL */
 } bf_emu_block;
