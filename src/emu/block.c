@@ -205,7 +205,8 @@ void bf_emu_block_begin(bf_emu_block *block, bf_emu_worker *worker, uint64_t ind
     warp->resizes = 0;
     bf_emu_late_begin(warp);
     warp->instructions = warp->lined_up = 0;
-    warp->is_lining_up = false;
+    warp->is_lining_up = warp->is_fetching = false;
+    warp->fetched = NULL;
     warp->look.at = NULL;
     for (bf_emu_frame *frame = warp->frames; frame; frame = frame->next)
       frame->is_free = true;
@@ -215,6 +216,6 @@ void bf_emu_block_begin(bf_emu_block *block, bf_emu_worker *worker, uint64_t ind
                                   .frame = &warp->first_frame,
                                   .state = BF_EMU_READY};
     warp->paths = 1;
-    block->threads_alive += (uint32_t)__builtin_popcount(warp->lanes);
+    block->threads_alive += bf_emu_count(warp->lanes);
   }
 }

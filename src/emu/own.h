@@ -90,32 +90,44 @@ static inline bool look_at_own(const bf_emu_warp *warp, const bf_emu_op *op, uns
   return true;
 }
 
-/* Looks for races of such an access; false: it was one, which has ended the launch. */
-static inline bool check_own(bf_emu_warp *warp, const bf_emu_op *op, bf_op kind, unsigned size,
-                             uint32_t mask, const lie *at) {
-  uint64_t inside[BF_EMU_LANES];
-  if (kind == BF_OP_LD && at->is_line && bf_race_defer(warp, &at->line, size))
-    return true;
-  for (unsigned lane = 0; lane < BF_EMU_LANES; lane++)
-    inside[lane] = at->offset[lane];
-  return bf_race_access(warp, op, kind, size, kind == BF_OP_ST, mask, 0, inside);
-}
-
 typedef enum told { TOLD, NOT_TOLD, HAS_ENDED } told;
 
-/* Where lanes of a shared access are, and tells of it; NOT_TOLD: that takes more than a look. */
-static inline told tell_own(bf_emu_warp *warp, const bf_emu_op *op, bf_op kind, unsigned size,
-                            uint32_t mask, lie *at) {
+/* Tells of an access that was looked at. */
+static inline void tell_lie(bf_emu_warp *warp, const bf_emu_op *op, bf_op kind, unsigned size,
+                            uint32_t mask, const lie *at) {
   const bf_emu_worker *worker = warp->worker;
-  if (warp->block->shadow || !look_at_own(warp, op, size, mask, at))
-    return NOT_TOLD;
-  if (warp->block->is_checked && !check_own(warp, op, kind, size, mask, at))
-    return HAS_ENDED;
   if (!at->is_line)
     bf_emu_tell_shared(warp, op, kind, size, mask, at->offset);
   else if (!worker->tally || !*worker->tally ||
            !bf_lined_count(*worker->tally, &at->line, warp->block->index))
     bf_emu_tell_line(warp, op, kind, size, at->offset, &at->line);
+}
+
+/* tell_own where races are looked for. (By itself: what a compiler has to keep in memory for it
+ * makes all others slower.) */
+__attribute__((noinline)) static told tell_checked(bf_emu_warp *warp, const bf_emu_op *op,
+                                                   bf_op kind, unsigned size, uint32_t mask,
+                                                   lie *at) {
+  uint64_t inside[BF_EMU_LANES];
+  if (warp->block->shadow || !look_at_own(warp, op, size, mask, at))
+    return NOT_TOLD;
+  for (unsigned lane = 0; lane < BF_EMU_LANES; lane++)
+    inside[lane] = at->offset[lane];
+  bool is_deferred = kind == BF_OP_LD && at->is_line && bf_race_defer(warp, &at->line, size);
+  if (!is_deferred && !bf_race_access(warp, op, kind, size, kind == BF_OP_ST, mask, 0, inside))
+    return HAS_ENDED;
+  tell_lie(warp, op, kind, size, mask, at);
+  return TOLD;
+}
+
+/* Where lanes of a shared access are, and tells of it; NOT_TOLD: that takes more than a look. */
+static inline told tell_own(bf_emu_warp *warp, const bf_emu_op *op, bf_op kind, unsigned size,
+                            uint32_t mask, lie *at) {
+  if (warp->block->is_checked)
+    return tell_checked(warp, op, kind, size, mask, at);
+  if (!look_at_own(warp, op, size, mask, at))
+    return NOT_TOLD;
+  tell_lie(warp, op, kind, size, mask, at);
   return TOLD;
 }
 
