@@ -1,9 +1,11 @@
 /* Speed of what the emulator is worst at: thread instructions per second of CPU time, for each
  * kernel of bench/weak.cu, on one core and with a worker on each; and microseconds per launch of a
- * kernel of four blocks. CPU time, so that other programs on the machine do not count. Prints one
- * JSON line each. Arguments: instruction set, and names of kernels; all, and the best set, without.
+ * kernel of four blocks. CPU time, so that other programs on the machine do not count; the time by
+ * the clock is printed too. Of kernels that do little but load, host_per_cpu_second says how fast
+ * they would be if their loads alone took time (weak_host.h). Prints one JSON line each. Arguments:
+ * instruction set, and names of kernels; all, and the best set, without.
  */
-#include "weak.h"
+#include "weak_host.h"
 
 enum { LAUNCHES = 2000 };
 
@@ -21,20 +23,26 @@ static uint64_t run(const bench *at, const bf_emu_launch *launch) {
 static void measure(const bench *at, const kernel *own, const char *set, unsigned workers) {
   unsigned char parameters[32];
   bf_emu_launch launch = prepare(at, own, workers, parameters);
-  double by_cpu = 0, by_clock = 0, start = bf_seconds();
+  double least_cpu = 0, least_clock = 0, instructions, start = bf_seconds();
   reset(at, own);
   run(at, &launch);
   do {
     double cpu = cpu_seconds(), clock = bf_seconds();
-    double instructions = (double)run(at, &launch);
-    cpu = instructions / (cpu_seconds() - cpu);
-    clock = instructions / (bf_seconds() - clock);
-    by_cpu = cpu > by_cpu ? cpu : by_cpu;
-    by_clock = clock > by_clock ? clock : by_clock;
+    instructions = (double)run(at, &launch);
+    cpu = cpu_seconds() - cpu;
+    clock = bf_seconds() - clock;
+    least_cpu = least_cpu == 0 || cpu < least_cpu ? cpu : least_cpu;
+    least_clock = least_clock == 0 || clock < least_clock ? clock : least_clock;
   } while (bf_seconds() - start < 0.4);
   printf("{\"bench\": \"weak\", \"kernel\": \"%s\", \"set\": \"%s\", \"workers\": %u, "
-         "\"thread_instructions_per_cpu_second\": %.3g, \"per_second\": %.3g}\n",
-         own->name, set, workers, by_cpu, by_clock);
+         "\"thread_instructions_per_cpu_second\": %.3g, \"per_second\": %.3g, "
+         "\"cpu_milliseconds\": %.3g, \"milliseconds\": %.3g",
+         own->name, set, workers, instructions / least_cpu, instructions / least_clock,
+         1e3 * least_cpu, 1e3 * least_clock);
+  double host = host_seconds(at, own);
+  if (host > 0)
+    printf(", \"host_per_cpu_second\": %.3g", instructions / host);
+  printf("}\n");
   fflush(stdout);
 }
 

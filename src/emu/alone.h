@@ -102,7 +102,7 @@
   X(ATOM_ADD_64, uint64_t, old + b)                                                                \
   X(ATOM_EXCHANGE_64, uint64_t, b)                                                                 \
   X(ATOM_SWAP_64, uint64_t, old == b ? c : old)
-/* All else. POLL: loads that may wait for others. */
+/* All else. POLL: loads that may wait for others; GUARDED: op->guarded, if the guard holds. */
 #define BF_ALONE_OTHERS(X)                                                                         \
   X(CHOOSE_32, 0)                                                                                  \
   X(CHOOSE_64, 0)                                                                                  \
@@ -111,6 +111,7 @@
   X(POLL_32, 0)                                                                                    \
   X(POLL_64, 0)                                                                                    \
   X(FENCE, 0)                                                                                      \
+  X(GUARDED, 0)                                                                                    \
   X(BRANCH, 0)                                                                                     \
   X(JOIN, 0)
 

@@ -2,6 +2,7 @@
 #include "emu/block.h"
 #include "emu/cluster.h"
 
+#include "emu/deferred.h"
 #include "emu/late.h"
 #include "emu/passed.h"
 #include "emu/proxy.h"
@@ -38,6 +39,7 @@ void bf_emu_block_free(bf_emu_block *block) {
   bf_emu_shadow_free(block->shadow);
   free(block->words);
   free(block->lines);
+  free(block->reads);
   free(block->proxy);
   bf_passed_free(block);
   if (!block->is_borrowed)
@@ -113,6 +115,8 @@ static bool add_extras(bf_emu_block *block, const bf_emu_flight *flight) {
     block->lines = bf_race_lines(block->shared_bytes);
     if (bf_proxy_is_used(flight->kernel))
       block->proxy = bf_proxy_create(block->shared_bytes);
+    if (bf_race_may_defer(flight))
+      block->reads = bf_race_reads_create();
   }
   block->is_checked = block->shadow || block->words;
   return (!launch->check_uninitialised || block->shadow) &&
@@ -177,6 +181,7 @@ void bf_emu_block_begin(bf_emu_block *block, bf_emu_worker *worker, uint64_t ind
   bf_emu_tensor_begin(block);
   bf_proxy_begin(block);
   bf_passed_begin(block);
+  bf_race_reads_begin(block);
   memset(block->barrier, 0, sizeof block->barrier);
   memset(block->shared, 0, block->shared_bytes);
   if (block->shadow)
@@ -201,7 +206,8 @@ void bf_emu_block_begin(bf_emu_block *block, bf_emu_worker *worker, uint64_t ind
     warp->resizes = 0;
     bf_emu_late_begin(warp);
     warp->instructions = warp->lined_up = 0;
-    warp->is_lining_up = false;
+    warp->is_lining_up = warp->is_fetching = false;
+    warp->fetched = NULL;
     warp->look.at = NULL;
     for (bf_emu_frame *frame = warp->frames; frame; frame = frame->next)
       frame->is_free = true;
@@ -211,6 +217,6 @@ void bf_emu_block_begin(bf_emu_block *block, bf_emu_worker *worker, uint64_t ind
                                   .frame = &warp->first_frame,
                                   .state = BF_EMU_READY};
     warp->paths = 1;
-    block->threads_alive += (uint32_t)__builtin_popcount(warp->lanes);
+    block->threads_alive += bf_emu_count(warp->lanes);
   }
 }

@@ -182,7 +182,7 @@ enum { SYNC, ARRIVE, RED_POPC, RED_AND, RED_OR };
 /* Adds lanes to a barrier. */
 static void add_to_barrier(bf_emu_warp *warp, bf_emu_barrier *barrier, uint32_t lanes,
                            uint32_t count, uint32_t predicate) {
-  uint32_t threads = (uint32_t)__builtin_popcount(lanes);
+  uint32_t threads = bf_emu_count(lanes);
   /* Barriers with a count take a warp as 32 threads, also where it has fewer. */
   if (count && lanes == warp->alive)
     threads = BF_EMU_LANES;
@@ -192,7 +192,7 @@ static void add_to_barrier(bf_emu_warp *warp, bf_emu_barrier *barrier, uint32_t 
   }
   barrier->arrived += threads;
   barrier->expected = count;
-  barrier->sums += (uint32_t)__builtin_popcount(predicate & lanes);
+  barrier->sums += bf_emu_count(predicate & lanes);
   barrier->ors |= (predicate & lanes) != 0;
   barrier->ands &= (predicate & lanes) == lanes;
 }

@@ -265,14 +265,12 @@ static void keep_shared_places(bf_emu_decoder *decoder, bf_emu_code *code) {
           (bf_emu_shared_place){decoder->constant[i].place, decoder->constant[i].bytes};
 }
 
-/* How one lane alone does an operation. What has a guard is called, but for branches. */
+/* How one lane alone does an operation, its guard aside. */
 static bf_alone_form form_of(const bf_emu_decoder *decoder, const bf_emu_op *op) {
   if (op->run == bf_emu_step_branch)
     return BF_ALONE_BRANCH;
   if (op->run == bf_emu_step_join)
     return BF_ALONE_JOIN;
-  if (op->guard != BF_EMU_TRUE || op->guard_flip)
-    return BF_ALONE_NONE;
   for (unsigned i = 0; !op->form && decoder->isa->alone[i]; i++)
     for (const bf_alone_row *row = decoder->isa->alone[i]; row->run; row++)
       if (row->run == op->run)
@@ -287,12 +285,17 @@ static void set_forms(const bf_emu_decoder *decoder, bf_emu_code *code) {
     bf_emu_op *op = &code->op[i];
     bf_alone_form form = form_of(decoder, op);
     unsigned way = BF_ALONE_FROM_MEMORY;
+    if (form != BF_ALONE_NONE && form != BF_ALONE_BRANCH &&
+        (op->guard != BF_EMU_TRUE || op->guard_flip)) {
+      op->guarded = (uint16_t)(BF_ALONE_WAYS * form);
+      form = BF_ALONE_GUARDED;
+    }
     if (bf_alone_gives(before) && bf_alone_gives(form))
       way = op[-1].d == op->a   ? BF_ALONE_A
             : op[-1].d == op->b ? BF_ALONE_B
             : op[-1].d == op->c ? BF_ALONE_C
                                 : BF_ALONE_FROM_MEMORY;
-    op->form = BF_ALONE_WAYS * form + way;
+    op->form = (uint16_t)(BF_ALONE_WAYS * form + way);
     before = form;
   }
 }

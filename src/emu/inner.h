@@ -45,7 +45,8 @@ struct bf_emu_op {
     const void *detail; /* in the arena of the kernel */
   };
   uint8_t small[8]; /* sizes, modes */
-  uint32_t form;    /* how one lane alone does it (alone.h); 0: by run */
+  uint16_t form;    /* how one lane alone does it (alone.h); 0: by run */
+  uint16_t guarded; /* the same where the form is to look at the guard first */
   int32_t by;       /* what the form adds to an address, where offset is not for that */
 };
 
@@ -118,6 +119,13 @@ static inline void bf_emu_blend_halves(void *to, const uint16_t *from, uint32_t 
   for (uint32_t left_##lane = (mask), lane = 0;                                                    \
        left_##lane && (lane = (uint32_t)__builtin_ctz(left_##lane), 1);                            \
        left_##lane &= left_##lane - 1)
+/* How many lanes a mask has. (Not every host counts bits, and a function for it is called.) */
+static inline uint32_t bf_emu_count(uint32_t mask) {
+  mask -= mask >> 1 & 0x55555555;
+  mask = (mask & 0x33333333) + (mask >> 2 & 0x33333333);
+  mask = (mask + (mask >> 4)) & 0x0f0f0f0f;
+  return mask * 0x01010101 >> 24;
+}
 /* Changes the bits of mask in a predicate. */
 static inline void bf_emu_set_predicate(bf_emu_warp *warp, uint32_t offset, uint32_t mask,
                                         uint32_t value);
@@ -349,11 +357,13 @@ struct bf_emu_warp {
   uint32_t products;                         /* how many there were */
   const bf_emu_op *resized;                  /* the last setmaxnreg, or NULL */
   unsigned resizes;                          /* and how many there were */
-  const bf_emu_op *test; /* the last test of an mbarrier, where it failed, or NULL */
-  uint64_t test_address; /* of that mbarrier */
-  uint32_t order;        /* meetings of lanes so far */
-  uint64_t lined_up;     /* of line_up.c: the block's epoch when it last did */
-  bool is_lining_up;     /* it has given up its turn for that */
+  const bf_emu_op *test;    /* the last test of an mbarrier, where it failed, or NULL */
+  uint64_t test_address;    /* of that mbarrier */
+  uint32_t order;           /* meetings of lanes so far */
+  uint64_t lined_up;        /* of line_up.c: the block's epoch when it last did */
+  bool is_lining_up;        /* it has given up its turn for that */
+  bool is_fetching;         /* or while memory is fetched for a load (fetch.c), */
+  const bf_emu_op *fetched; /* which is this one; NULL: none */
   bf_emu_look look;
 };
 
@@ -383,6 +393,7 @@ typedef struct bf_emu_block {
   struct bf_emu_shadow *shadow; /* what is known of each byte, or NULL */
   uint8_t *local;               /* of all its threads, or NULL */
   uint64_t local_bytes;
+  bool may_fetch;   /* other warps can run while memory is fetched for one (fetch.c) */
   bool is_borrowed; /* its memory, shared memory, warps and first frames are somebody else's */
   uint32_t sample;  /* which sample of the launch it is; BF_EMU_UNTOLD: none */
   bool has_ended;
@@ -399,6 +410,8 @@ typedef struct bf_emu_block {
   uint64_t fences;              /* made by its threads */
   struct bf_race_word *words;   /* who accessed shared memory, or NULL */
   struct bf_race_line *lines;   /* the same for lines of it */
+  struct bf_race_reads *reads;  /* of deferred.c, or NULL */
+  uint64_t written;             /* the time of deferred.c at which its shared memory last was */
   struct bf_emu_proxy *proxy;   /* of proxy.c, or NULL */
   struct bf_emu_passed *passed; /* of passed.c, or NULL */
 } bf_emu_block;
@@ -419,7 +432,7 @@ typedef struct bf_emu_worker {
   unsigned index;
   bf_emu_known known[BF_EMU_KNOWN]; /* by site */
   uint64_t warp_instructions, thread_instructions;
-  uint64_t atomics;                 /* of lanes in global memory, made without locks */
+  uint64_t atomics;                 /* of lanes in global memory, and fences of lone lanes */
   const uint64_t *clock;            /* of a simulator, or NULL: instructions count as cycles */
   uint64_t looked_cycles;           /* what looks at the clock have taken */
   uint64_t changes;                 /* of mbarriers and of barriers of clusters */
@@ -427,6 +440,7 @@ typedef struct bf_emu_worker {
   struct bf_emu_matrices *matrices; /* of run_wgmma.c, that were read before, or NULL */
   bf_lined *const *tally;           /* of the observer; NULL: it is told of all */
   uint32_t tickets;                 /* that copies have had */
+  struct bf_emu_fetches *fetches;   /* of fetch.c, or NULL */
   /* Where accesses that are tolerated write to. */
   uint8_t sink[BF_EMU_LANES][BF_EMU_TOLERATED_BYTES];
 } bf_emu_worker;

@@ -12,6 +12,7 @@
 #include "emu/block.h"
 #include "emu/cluster.h"
 #include "emu/device.h"
+#include "emu/fetch.h"
 #include "emu/isa.h"
 #include "emu/race.h"
 #include "emu/warp.h"
@@ -111,35 +112,70 @@ static void call_others(bf_emu_flight *flight) {
   flight->has_crew = bf_crew_begin(flight->emu->crew, flight->workers - 1, work, flight);
 }
 
+/* What a turn of warps has come to. */
+typedef struct turn {
+  bool waits; /* one gave up its turn, */
+  bool moved; /* one did not */
+} turn;
+
+/* Gives one warp its turn; false: the launch has been stopped. */
+static bool take_turn(bf_emu_warp *warp, turn *all) {
+  bf_emu_flight *flight = warp->worker->flight;
+  run_warp(warp);
+  if (warp->worker->index == 0 && !flight->has_called)
+    call_others(flight);
+  bool pauses = warp->is_lining_up || warp->is_fetching;
+  bool gave_up = warp->budget == 0 && has_hope(warp) && !pauses;
+  warp->is_lining_up = false;
+  all->waits |= gave_up;
+  all->moved |= !gave_up;
+  return !flight->stop;
+}
+
+/* Gives some warps their turns, one after the other, and further ones to those for which memory is
+ * fetched meanwhile; false: the launch has been stopped. */
+static bool take_turns(bf_emu_block *block, unsigned first, unsigned end, turn *all) {
+  bool again = false;
+  for (unsigned pass = 0; pass == 0 || again; pass++) {
+    unsigned left = 0;
+    for (unsigned i = first; i < end; i++)
+      left += pass ? block->warp[i].is_fetching : bf_emu_can_run(&block->warp[i]);
+    block->may_fetch = left > 1;
+    again = false;
+    for (unsigned i = first; i < end; i++) {
+      bf_emu_warp *warp = &block->warp[i];
+      bool has_turn = pass ? warp->is_fetching : bf_emu_can_run(warp);
+      warp->is_fetching = false;
+      if (has_turn && !take_turn(warp, all))
+        return false;
+      again |= warp->is_fetching;
+    }
+    if (pass % ROUNDS == ROUNDS - 1)
+      report(block->worker->flight);
+  }
+  return true;
+}
+
 /* Runs the warps of a block in turn until the block is done, or until a whole round has only made
  * warps give up their turn, or many rounds have polled memory: then others should run. */
 static outcome run_block(bf_emu_block *block) {
   bf_emu_flight *flight = block->worker->flight;
   block->polls = 0;
   for (unsigned round = 1;; round++) {
-    bool waits = false, moved = false;
+    turn all = {0};
     if (round == LONGEST_TURN || (round % POLLING_ROUNDS == 0 && block->polls >= POLLING_ROUNDS))
       return WAITS;
     if (round % ROUNDS == 0) /* a block may pass barriers for ever */
       report(flight);
-    for (unsigned i = 0; i < block->warps; i++) {
-      bf_emu_warp *warp = &block->warp[i];
-      if (warp->paths == 0 || !bf_emu_can_run(warp))
-        continue;
-      run_warp(warp);
-      if (block->worker->index == 0 && !flight->has_called)
-        call_others(flight);
-      if (flight->stop)
+    for (unsigned first = 0; first < block->warps; first += BF_FETCH_BESIDE) {
+      unsigned end = first + BF_FETCH_BESIDE;
+      if (!take_turns(block, first, end < block->warps ? end : block->warps, &all))
         return STOPPED;
-      bool gave_up = warp->budget == 0 && has_hope(warp) && !warp->is_lining_up;
-      warp->is_lining_up = false;
-      waits |= gave_up;
-      moved |= !gave_up;
     }
     if (block->threads_alive == 0)
       return DONE;
-    if (!moved && (waits || flight->races || !bf_emu_barrier_by_warps(block)))
-      return waits ? WAITS : STUCK;
+    if (!all.moved && (all.waits || flight->races || !bf_emu_barrier_by_warps(block)))
+      return all.waits ? WAITS : STUCK;
   }
 }
 
@@ -531,6 +567,7 @@ void bf_emu_flight_close(bf_emu_flight *flight) {
     if (flight->worker[i].tally)
       flight->observer->settle(flight->observer->context, i);
     free(flight->worker[i].matrices);
+    free(flight->worker[i].fetches);
   }
   free(flight->worker);
   free(flight);

@@ -3,6 +3,7 @@
 #ifndef BF_EMU_OWN_H
 #define BF_EMU_OWN_H
 
+#include "emu/deferred.h"
 #include "emu/lined.h"
 #include "emu/near.h"
 
@@ -89,18 +90,45 @@ static inline bool look_at_own(const bf_emu_warp *warp, const bf_emu_op *op, uns
   return true;
 }
 
-/* Where lanes of a shared access are, and tells of it; false: that takes more than a look. */
-static inline bool tell_own(bf_emu_warp *warp, const bf_emu_op *op, bf_op kind, unsigned size,
-                            uint32_t mask, lie *at) {
+typedef enum told { TOLD, NOT_TOLD, HAS_ENDED } told;
+
+/* Tells of an access that was looked at. */
+static inline void tell_lie(bf_emu_warp *warp, const bf_emu_op *op, bf_op kind, unsigned size,
+                            uint32_t mask, const lie *at) {
   const bf_emu_worker *worker = warp->worker;
-  if (warp->block->is_checked || !look_at_own(warp, op, size, mask, at))
-    return false;
   if (!at->is_line)
     bf_emu_tell_shared(warp, op, kind, size, mask, at->offset);
   else if (!worker->tally || !*worker->tally ||
            !bf_lined_count(*worker->tally, &at->line, warp->block->index))
     bf_emu_tell_line(warp, op, kind, size, at->offset, &at->line);
-  return true;
+}
+
+/* tell_own where races are looked for. (By itself: what a compiler has to keep in memory for it
+ * makes all others slower.) */
+__attribute__((noinline)) static told tell_checked(bf_emu_warp *warp, const bf_emu_op *op,
+                                                   bf_op kind, unsigned size, uint32_t mask,
+                                                   lie *at) {
+  uint64_t inside[BF_EMU_LANES];
+  if (warp->block->shadow || !look_at_own(warp, op, size, mask, at))
+    return NOT_TOLD;
+  for (unsigned lane = 0; lane < BF_EMU_LANES; lane++)
+    inside[lane] = at->offset[lane];
+  bool is_deferred = kind == BF_OP_LD && at->is_line && bf_race_defer(warp, &at->line, size);
+  if (!is_deferred && !bf_race_access(warp, op, kind, size, kind == BF_OP_ST, mask, 0, inside))
+    return HAS_ENDED;
+  tell_lie(warp, op, kind, size, mask, at);
+  return TOLD;
+}
+
+/* Where lanes of a shared access are, and tells of it; NOT_TOLD: that takes more than a look. */
+static inline told tell_own(bf_emu_warp *warp, const bf_emu_op *op, bf_op kind, unsigned size,
+                            uint32_t mask, lie *at) {
+  if (warp->block->is_checked)
+    return tell_checked(warp, op, kind, size, mask, at);
+  if (!look_at_own(warp, op, size, mask, at))
+    return NOT_TOLD;
+  tell_lie(warp, op, kind, size, mask, at);
+  return TOLD;
 }
 
 /* Shared memory. Lanes in line are moved as rows, or read once; eight neighbouring lanes are often
@@ -115,7 +143,10 @@ static inline bool tell_own(bf_emu_warp *warp, const bf_emu_op *op, bf_op kind, 
     bf_op kind = is_write ? BF_OP_ST : BF_OP_LD;                                                   \
     type *own = BF_LANES(type, op->d);                                                             \
     uint8_t *shared = warp->block->shared;                                                         \
-    if (!tell_own(warp, op, kind, sizeof(type), mask, &at)) {                                      \
+    told has = tell_own(warp, op, kind, sizeof(type), mask, &at);                                  \
+    if (has == HAS_ENDED)                                                                          \
+      return NULL;                                                                                 \
+    if (has == NOT_TOLD) {                                                                         \
       bf_emu_address address = {op->a, 4, op->offset, BF_PTX_SPACE_SHARED};                        \
       bf_near_access access = {BF_PTX_SPACE_SHARED, kind, sizeof(type), sizeof(type), is_write};   \
       uint8_t *pointer[BF_EMU_LANES];                                                              \

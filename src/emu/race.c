@@ -23,6 +23,7 @@
  * it is touched. They outlive launches, so that launches can race with each other. */
 #include "emu/race.h"
 #include "emu/cluster.h"
+#include "emu/deferred.h"
 #include "emu/device.h"
 #include "emu/proxy.h"
 #include "emu/transfer.h"
@@ -849,7 +850,11 @@ bool bf_race_access(bf_emu_warp *warp, const bf_emu_op *op, bf_op kind, unsigned
                     bool is_write, uint32_t shared, uint32_t global, const uint64_t *inside) {
   bf_emu_block *block = warp->block;
   staged written;
+  if (shared)
+    bf_race_reads_settle(block);
   access what = describe(warp, op, kind, width_bytes, is_write, &written);
+  if (shared && is_write)
+    block->written = bf_race_stretch(block);
   written.mask = shared | global;
   bool checks_lanes = is_write && !(what.now.who & STRONG);
   if (global && ((checks_lanes && !check_lanes(&what, global, inside)) ||
@@ -861,6 +866,25 @@ bool bf_race_access(bf_emu_warp *warp, const bf_emu_op *op, bf_op kind, unsigned
   return !shared ||
          (check_shared(&what, shared, inside) &&
           (!block->proxy || bf_proxy_access(warp, op, width_bytes, is_write, shared, inside)));
+}
+
+void bf_race_note_read(bf_emu_warp *warp, unsigned site, unsigned width_bytes, uint32_t order,
+                       uint32_t time, uint32_t mask, const uint64_t *offset) {
+  const bf_emu_block *block = warp->block;
+  struct bf_emu_races *races = warp->worker->flight->races;
+  access what = {.warp = warp,
+                 .races = races,
+                 .is_shared = true,
+                 .owner = block,
+                 .width_bytes = width_bytes,
+                 .now = {races->number, (uint32_t)block->index,
+                         (uint32_t)(block->epoch + block->fences), order, time,
+                         site < UINT16_MAX ? (uint16_t)site : UINT16_MAX, 0}};
+  check_shared(&what, mask, offset);
+}
+
+uint32_t bf_race_time(const bf_emu_flight *flight) {
+  return __atomic_load_n(&flight->races->clock, __ATOMIC_RELAXED);
 }
 
 bool bf_race_far(bf_emu_warp *warp, const bf_emu_op *op, bf_op kind, unsigned width_bytes,

@@ -24,8 +24,14 @@ void bf_race_forget(bf_emu *emu);
  * false: it was a fault, which has been said. */
 bool bf_race_access(bf_emu_warp *warp, const bf_emu_op *op, bf_op kind, unsigned width_bytes,
                     bool is_write, uint32_t shared, uint32_t global, const uint64_t *inside);
-/* The same of lanes that access shared memory of other blocks of the cluster, by addresses that
- * have the rank of the block. */
+/* Takes note of a read of lanes in the block's own shared memory, made in this stretch between two
+ * barriers, in which nobody has written there (deferred.c). order and time: those of then. */
+void bf_race_note_read(bf_emu_warp *warp, unsigned site, unsigned width_bytes, uint32_t order,
+                       uint32_t time, uint32_t mask, const uint64_t *offset);
+/* Fences of the device so far. */
+uint32_t bf_race_time(const bf_emu_flight *flight);
+/* bf_race_access of lanes that access shared memory of other blocks of the cluster, by addresses
+ * that have the rank of the block. */
 bool bf_race_far(bf_emu_warp *warp, const bf_emu_op *op, bf_op kind, unsigned width_bytes,
                  bool is_write, uint32_t far, const uint64_t *address);
 /* The same of data that a lane sends to bytes of a block (st.async, red.async: is_atomic). */

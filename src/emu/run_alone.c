@@ -45,10 +45,29 @@ static inline void account(bf_emu_warp *warp, const bf_emu_op *end) {
   warp->worker->thread_instructions += count;
 }
 
-/* Where a taken branch leads, if nothing else has to be thought of; else NULL. */
-static inline const bf_emu_op *jump(bf_emu_warp *warp, const bf_emu_op *op) {
+/* Where operations stand in the order of the code (decode.c). */
+static inline uint32_t order_of(const bf_emu_warp *warp, const bf_emu_op *op) {
+  const bf_emu_code *code = warp->frame->code;
+  return code->order[op - code->op];
+}
+
+/* The least place of a path beside the running one, which that lets pass or takes in (warp.c). */
+static uint32_t least_order(const bf_emu_warp *warp) {
+  uint32_t least = UINT32_MAX;
+  for (unsigned i = 0; i < warp->paths; i++) {
+    const bf_emu_path *path = &warp->path[i];
+    if (path->state == BF_EMU_READY && path->join == warp->join && path->frame == warp->frame &&
+        order_of(warp, path->at) < least)
+      least = order_of(warp, path->at);
+  }
+  return least;
+}
+
+/* Where a taken branch leads, if nothing else has to be thought of; else NULL. least: of the paths
+ * beside. */
+static inline const bf_emu_op *jump(bf_emu_warp *warp, const bf_emu_op *op, uint32_t least) {
   const bf_emu_branch *branch = op->detail;
-  if (warp->paths)
+  if (order_of(warp, branch->target[0]) > least)
     return NULL;
   if (branch->is_backward) {
     if (warp->budget < 2 || (warp->polled && warp->spins + 1 >= BF_EMU_MOST_SPINS))
@@ -87,12 +106,13 @@ const bf_emu_op *BF_EMU_NAME(bf_emu_run_alone)(bf_emu_warp *warp, const bf_emu_o
   };
   const uint32_t bit = warp->active;
   const unsigned lane = BF_FIRST_LANE(bit);
-  const bf_emu_worker *worker = warp->worker;
+  bf_emu_worker *worker = warp->worker;
   const bool watched = bf_near_is_watched(warp);
   const bool is_free = worker->flight->alone && !watched; /* no need to lock memory, nor to tell */
   uint8_t *registers = warp->registers;
   uint8_t *by_2 = registers + 2 * lane, *by_4 = registers + 4 * lane, *by_8 = registers + 8 * lane;
   const bf_emu_op *next;
+  uint32_t least = least_order(warp);
 
   uint64_t last = 0; /* the bits of the result before, where the next form takes it over */
 
@@ -109,6 +129,7 @@ do_NONE:
   if (!next || warp->active != bit)
     return next;
   op = next;
+  least = least_order(warp);
   registers = warp->registers;
   by_2 = registers + 2 * lane, by_4 = registers + 4 * lane, by_8 = registers + 8 * lane;
   GO;
@@ -191,6 +212,7 @@ do_NONE:
     type *at = (type *)(uintptr_t)address, old = __atomic_load_n(at, __ATOMIC_RELAXED);            \
     type b = VALUE(type, op->b), c = VALUE(type, op->c);                                           \
     (void)b, (void)c;                                                                              \
+    worker->atomics++;                                                                             \
     if (is_free)                                                                                   \
       *at = (value);                                                                               \
     else                                                                                           \
@@ -225,21 +247,26 @@ do_OR_TRUTH:
 do_FENCE:
   if (watched)
     goto do_NONE;
+  worker->atomics++;
   if (!is_free) /* else nobody sees in which order memory is written */
     __atomic_thread_fence(__ATOMIC_SEQ_CST);
   GO_ON;
 
+do_GUARDED:
+  if (!((TRUTH(op->guard) ^ op->guard_flip) & bit))
+    GO_ON;
+  goto *place[op->guarded];
 do_BRANCH:
   if (!((TRUTH(op->guard) ^ op->guard_flip) & bit))
     GO_ON;
-  next = jump(warp, op);
+  next = jump(warp, op, least);
   if (!next)
     goto do_NONE;
   op = next;
   GO;
 
 do_JOIN:
-  if (warp->paths || (warp->join && warp->join->at == op))
+  if ((warp->join && warp->join->at == op) || (warp->paths && order_of(warp, op) >= least))
     goto do_NONE;
   GO_ON;
 }

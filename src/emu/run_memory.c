@@ -2,6 +2,7 @@
  * vectors as blocks, else lane by lane. */
 #include "emu/alone.h"
 #include "emu/decode.h"
+#include "emu/fetch.h"
 #include "emu/near.h"
 #include "emu/own.h"
 #include "emu/transfer.h"
@@ -336,6 +337,9 @@ enum { AHEAD_BYTES = 256 };
       how = place_global(warp, op, sizeof(type), is_write, from, &rows);                           \
     else if (mask & (mask - 1))                                                                    \
       how = place_some(warp, op, sizeof(type), is_write, mask, from, &rows);                       \
+    if (!is_write && how == SCATTERED && !rows && !bf_near_is_watched(warp) &&                     \
+        bf_fetch_first(warp, op, mask, from))                                                      \
+      return NULL;                                                                                 \
     if (how != ELSEWHERE && bf_near_is_watched(warp) && !tell_placed(warp, op, &access, mask))     \
       return NULL;                                                                                 \
     if (how == CONSECUTIVE && mask == UINT32_MAX) {                                                \

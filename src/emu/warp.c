@@ -24,7 +24,7 @@ void bf_emu_account(bf_emu_warp *warp, const bf_emu_op *end) {
   uint32_t count = code->counted[end - code->op] - code->counted[warp->segment - code->op];
   warp->instructions += count;
   warp->worker->warp_instructions += count;
-  warp->worker->thread_instructions += (uint64_t)count * (unsigned)__builtin_popcount(warp->active);
+  warp->worker->thread_instructions += (uint64_t)count * bf_emu_count(warp->active);
 }
 
 /* ---- Joins ---- */
@@ -550,7 +550,7 @@ const bf_emu_op *bf_emu_end_lanes(bf_emu_warp *warp, const bf_emu_op *op, uint32
   warp->segment = op + 1;
   warp->alive &= ~lanes;
   warp->active &= ~lanes;
-  block->threads_alive -= (uint32_t)__builtin_popcount(lanes);
+  block->threads_alive -= bf_emu_count(lanes);
   leave_joins(warp, lanes);
   bf_emu_lanes_ended(warp);
   for (bf_emu_frame *frame = warp->frame; frame; frame = frame->caller)

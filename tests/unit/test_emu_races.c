@@ -284,6 +284,29 @@ static script draw_last_readers(test_random *random) {
   return all;
 }
 
+/* The same in shared memory, where reads are noted only once somebody writes: before which there
+ * may be a barrier, or a store of all behind which some read again. */
+static script draw_shared_readers(test_random *random) {
+  script all = draw_last_readers(random);
+  all.is_shared = true;
+  for (unsigned i = 0; i < ACCESSES; i++) {
+    struct step *step = &all.step[i];
+    if (random_below(random, 4) == 0)
+      continue;
+    for (unsigned k = 0; k < THREADS; k++)
+      step->place[k] *= step->place[k] < 0 ? 1 : 4 / (int32_t)step->width;
+    step->width = 4; /* loads of these are put off */
+  }
+  unsigned barrier = (unsigned)random_below(random, 2 * ACCESSES);
+  if (barrier < ACCESSES)
+    all.step[barrier].barrier_before = true;
+  for (unsigned warp = 0; barrier == ACCESSES && warp < THREADS / 32; warp++) {
+    all.step[0].kind = STORE;
+    draw_places(random, &all.step[0], warp, 0);
+  }
+  return all;
+}
+
 /* Compares the emulator with the model on scripts. */
 static void compare(script (*drawn)(test_random *), uint64_t seed) {
   test_random random = {seed};
@@ -310,8 +333,14 @@ static void the_last_two_readers_are_known(void **state) {
   compare(draw_last_readers, 21);
 }
 
+static void reads_that_were_put_off_are_known(void **state) {
+  (void)state;
+  compare(draw_shared_readers, 22);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(races_are_those_of_single_lanes),
-                                     cmocka_unit_test(the_last_two_readers_are_known)};
+                                     cmocka_unit_test(the_last_two_readers_are_known),
+                                     cmocka_unit_test(reads_that_were_put_off_are_known)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
