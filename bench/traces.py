@@ -3,11 +3,13 @@
 
 Makes traces in a temporary folder: strides (shapes that repeat), gathers (addresses that do not), some lanes (masks that do
 not), and the same strides as NVBit and Accel-Sim write them. Prints for each command and program the least processor time of
-three runs on one thread, million accesses a second, and for text megabytes of input a second."""
+three runs on one thread, million accesses a second, and for text megabytes of input a second. Each program reads what it packed
+itself. Rows "zstd" say what unpacking the same file takes alone, where that tool is installed."""
 import argparse
 import os
 import random
 import resource
+import shutil
 import subprocess
 import tempfile
 
@@ -60,21 +62,23 @@ def seconds(command):
     return least
 
 
-def commands(folder):
-    """Rows: what is done, its input, and the command without the program."""
+def commands(folder, number, program):
+    """Rows: what is done, its input, and the command of the program of that number."""
     out = f"{folder}/out"
     for kind in ("strides", "gather", "lanes"):
-        packed, text = f"{folder}/{kind}.bft", f"{folder}/{kind}.trace"
-        yield f"check {kind}, packed", packed, ["check", packed, "--threads", "1"]
-        yield f"check {kind}, text", text, ["check", text, "--threads", "1"]
-        yield f"classify {kind}, packed", packed, ["classify", packed, "--json"]
-        yield f"solve {kind}, packed", packed, ["solve", packed, "--method", "padding", "--threads", "1", "--time-limit", "0.01"]
-        yield f"convert {kind}, packed to packed", packed, ["convert", packed, "--output", out]
-        yield f"convert {kind}, packed to text", packed, ["convert", packed, "--text", "--output", out]
-        yield f"convert {kind}, text to packed", text, ["convert", text, "--output", out]
+        packed, text = f"{folder}/{kind}.{number}.bft", f"{folder}/{kind}.trace"
+        if shutil.which("zstd"):
+            yield f"zstd {kind}, packed", packed, ["zstd", "-dcq", packed]
+        yield f"check {kind}, packed", packed, [program, "check", packed, "--threads", "1"]
+        yield f"check {kind}, text", text, [program, "check", text, "--threads", "1"]
+        yield f"classify {kind}, packed", packed, [program, "classify", packed, "--json"]
+        yield f"solve {kind}, packed", packed, [program, "solve", packed, "--method", "padding", "--threads", "1", "--time-limit", "0.01"]
+        yield f"convert {kind}, packed to packed", packed, [program, "convert", packed, "--output", out]
+        yield f"convert {kind}, packed to text", packed, [program, "convert", packed, "--text", "--output", out]
+        yield f"convert {kind}, text to packed", text, [program, "convert", text, "--output", out]
     for tool in ("nvbit", "accelsim"):
         trace = f"{folder}/{tool}.trace"
-        yield f"check {tool}", trace, ["check", trace, "--from", tool, "--threads", "1"]
+        yield f"check {tool}", trace, [program, "check", trace, "--from", tool, "--threads", "1"]
 
 
 def main():
@@ -86,13 +90,16 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         for kind in ("strides", "gather", "lanes"):
             write_own(f"{folder}/{kind}.trace", own.accesses, kind)
-            subprocess.run([own.program[0], "convert", f"{folder}/{kind}.trace", "--output", f"{folder}/{kind}.bft"], check=True)
+            for number, program in enumerate(own.program):
+                subprocess.run([program, "convert", f"{folder}/{kind}.trace", "--output", f"{folder}/{kind}.{number}.bft"],
+                               check=True)
         write_nvbit(f"{folder}/nvbit.trace", own.accesses)
         write_accelsim(f"{folder}/accelsim.trace", own.accesses)
         print("| command | " + " | ".join(f"{program}: s, M accesses/s" for program in own.program) + " | MB/s of text |")
         print("|---|" + "---|" * (len(own.program) + 1))
-        for what, path, command in commands(folder):
-            taken = [seconds([program] + command) for program in own.program]
+        for rows in zip(*(commands(folder, number, program) for number, program in enumerate(own.program))):
+            what, path = rows[-1][:2]
+            taken = [seconds(command) for _, _, command in rows]
             cells = [f"{t:.2f}, {own.accesses / t / 1e6:.1f}" if t else "-" for t in taken]
             rate = f"{os.path.getsize(path) / taken[-1] / 1e6:.0f}" if path.endswith(".trace") and taken[-1] else ""
             print(f"| {what} | " + " | ".join(cells) + f" | {rate} |", flush=True)

@@ -98,6 +98,16 @@ static void solve_line(const difference *a, fit *f) {
   f->stride_y = (element - x * f->stride_x) / y;
 }
 
+/* Whether lanes 0 to 3, where they are the first points, tell that there is no such block: the
+ * distances in a row are all the same. */
+static bool is_no_block(const points *p, int width_x) {
+  if (p->count < 4 || p->lane[3] != 3)
+    return false;
+  int64_t own = p->element[1] - p->element[0];
+  int last = width_x > 2 ? 1 : 2;
+  return p->element[last + 1] - p->element[last] != own;
+}
+
 static bool fit_block(const points *p, int width_x, fit *f) {
   *f = (fit){.width_x = width_x};
   difference a = from_first(p, 1, width_x);
@@ -128,7 +138,7 @@ static bool fit_smallest_block(const points *p, unsigned lanes, fit *best) {
   for (unsigned width_x = smaller_divisor(lanes, lanes); width_x > 1;
        width_x = smaller_divisor(lanes, width_x)) {
     fit f;
-    if (!fit_block(p, (int)width_x, &f))
+    if (is_no_block(p, (int)width_x) || !fit_block(p, (int)width_x, &f))
       continue;
     int64_t size = llabs(f.stride_x) + llabs(f.stride_y);
     if (!found || size < llabs(best->stride_x) + llabs(best->stride_y))

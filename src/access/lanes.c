@@ -35,6 +35,19 @@ static const unsigned char *list(const unsigned char *at, uint32_t mask, uint32_
   return at;
 }
 
+static void unpack(const unsigned char *at, uint32_t mask, unsigned bits, unsigned shift,
+                   uint32_t lowest, uint32_t *address) {
+  memset(address, 0, BF_LANES * sizeof *address);
+  unsigned place = 0;
+  for (uint32_t left = mask; left; left &= left - 1, place += bits) {
+    const unsigned char *from = at + place / 8;
+    uint32_t raw =
+        from[0] | (uint32_t)from[1] << 8 | (uint32_t)from[2] << 16 | (uint32_t)from[3] << 24;
+    uint32_t value = raw >> place % 8 & ((1U << bits) - 1);
+    address[__builtin_ctz(left)] = lowest + (value << shift);
+  }
+}
+
 static bf_lanes_span take(const uint32_t *address, uint32_t mask, uint32_t first,
                           uint32_t *relative) {
   bf_lanes_span span = {UINT32_MAX, 0, 0};
@@ -58,7 +71,7 @@ static void place(const uint32_t *relative, uint32_t mask, uint32_t first, uint3
     address[__builtin_ctz(left)] = 0;
 }
 
-const bf_lanes_kernel bf_lanes_plain = {"plain", list, take, place};
+const bf_lanes_kernel bf_lanes_plain = {"plain", list, unpack, take, place};
 
 const bf_lanes_kernel *bf_lanes_available(unsigned index) {
   const bf_lanes_kernel *usable[3] = {&bf_lanes_plain};

@@ -6,7 +6,7 @@
 
 #include <stdint.h>
 
-enum { BF_LANES = 32, BF_LANES_LIST_BYTES = 128 };
+enum { BF_LANES = 32, BF_LANES_LIST_BYTES = 128, BF_LANES_MOST_BITS = 25 };
 
 /* Where the active lanes are. */
 typedef struct bf_lanes_span {
@@ -22,6 +22,12 @@ typedef struct bf_lanes_kernel {
    * negative, or before is 2^30 or more. BF_LANES_LIST_BYTES must be there to read. */
   const unsigned char *(*list)(const unsigned char *at, uint32_t mask, uint32_t before,
                                uint32_t *address);
+  /* Reads one number of `bits` bits per active lane, at most BF_LANES_MOST_BITS, one behind the
+   * other from the lowest bit of *at on: an address less `lowest`, shifted right by `shift`. Lanes
+   * that are not active get 0. No address may overflow. BF_LANES_LIST_BYTES must be there to read.
+   */
+  void (*unpack)(const unsigned char *at, uint32_t mask, unsigned bits, unsigned shift,
+                 uint32_t lowest, uint32_t *address);
   /* The distances of active lanes from first, 0 for the others. With no active lane the span is
    * empty: lowest above highest. */
   bf_lanes_span (*take)(const uint32_t *address, uint32_t mask, uint32_t first, uint32_t *relative);

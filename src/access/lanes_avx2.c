@@ -86,6 +86,40 @@ static const unsigned char *list(const unsigned char *at, uint32_t mask, uint32_
   return _mm256_movemask_ps(_mm256_castsi256_ps(wrong)) ? NULL : at;
 }
 
+/* Eight numbers that lie `place` bits behind at, as they are in four bytes each. */
+static inline __m256i eight_numbers(const unsigned char *at, unsigned place, unsigned bits) {
+  const __m256i number = _mm256_setr_epi32(0, 1, 2, 3, 0, 1, 2, 3);
+  const __m256i low_byte = _mm256_setr_epi32(0, 0x04040404, 0x08080808, 0x0C0C0C0C, 0, 0x04040404,
+                                             0x08080808, 0x0C0C0C0C);
+  unsigned next = place + 4 * bits;
+  __m256i data = _mm256_inserti128_si256(
+      _mm256_castsi128_si256(_mm_loadu_si128((const __m128i *)(at + place / 8))),
+      _mm_loadu_si128((const __m128i *)(at + next / 8)), 1);
+  __m256i begin = _mm256_inserti128_si256(_mm256_set1_epi32((int)(place % 8)),
+                                          _mm_set1_epi32((int)(next % 8)), 1);
+  begin = _mm256_add_epi32(begin, _mm256_mullo_epi32(number, _mm256_set1_epi32((int)bits)));
+  __m256i index = _mm256_add_epi32(_mm256_shuffle_epi8(_mm256_srli_epi32(begin, 3), low_byte),
+                                   _mm256_set1_epi32(0x03020100));
+  __m256i raw = _mm256_srlv_epi32(_mm256_shuffle_epi8(data, index),
+                                  _mm256_and_si256(begin, _mm256_set1_epi32(7)));
+  return _mm256_and_si256(raw, _mm256_set1_epi32((int)((1U << bits) - 1)));
+}
+
+static void unpack(const unsigned char *at, uint32_t mask, unsigned bits, unsigned shift,
+                   uint32_t lowest, uint32_t *address) {
+  uint32_t dense[BF_LANES], *to = mask == UINT32_MAX ? address : dense;
+  for (unsigned i = 0; i < VECTORS; i++) {
+    __m256i value =
+        _mm256_sll_epi32(eight_numbers(at, 8 * i * bits, bits), _mm_cvtsi32_si128((int)shift));
+    _mm256_storeu_si256((__m256i *)to + i, _mm256_add_epi32(value, _mm256_set1_epi32((int)lowest)));
+  }
+  if (mask == UINT32_MAX)
+    return;
+  memset(address, 0, BF_LANES * sizeof *address);
+  for (uint32_t left = mask; left; left &= left - 1)
+    address[__builtin_ctz(left)] = *to++;
+}
+
 /* The two halves, and each half's neighbours, folded by op. */
 #define FOLD(op, x)                                                                                \
   do {                                                                                             \
@@ -123,4 +157,4 @@ static void place(const uint32_t *relative, uint32_t mask, uint32_t first, uint3
   }
 }
 
-const bf_lanes_kernel bf_lanes_avx2 = {"avx2", list, take, place};
+const bf_lanes_kernel bf_lanes_avx2 = {"avx2", list, unpack, take, place};

@@ -79,6 +79,32 @@ TARGET static const unsigned char *list(const unsigned char *at, uint32_t mask, 
   return at ? list_half(at, (__mmask16)(mask >> 16), &last, address + 16) : NULL;
 }
 
+/* Up to 16 lanes, whose numbers begin `place` bits behind at. */
+TARGET static inline void unpack_half(const unsigned char *at, unsigned place, __mmask16 mask,
+                                      unsigned bits, unsigned shift, uint32_t lowest,
+                                      uint32_t *address) {
+  const __m512i lane = _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
+  const __m512i low_byte = _mm512_set4_epi32(0x0C0C0C0C, 0x08080808, 0x04040404, 0);
+  __m512i data = _mm512_loadu_si512(at + place / 8);
+  __m512i begin = _mm512_add_epi32(_mm512_mullo_epi32(lane, _mm512_set1_epi32((int)bits)),
+                                   _mm512_set1_epi32((int)(place % 8)));
+  __m512i index = _mm512_add_epi32(_mm512_shuffle_epi8(_mm512_srli_epi32(begin, 3), low_byte),
+                                   _mm512_set1_epi32(0x03020100));
+  __m512i raw = _mm512_srlv_epi32(_mm512_permutexvar_epi8(index, data),
+                                  _mm512_and_si512(begin, _mm512_set1_epi32(7)));
+  __m512i value = _mm512_and_si512(raw, _mm512_set1_epi32((int)((1U << bits) - 1)));
+  value = _mm512_add_epi32(_mm512_sll_epi32(value, _mm_cvtsi32_si128((int)shift)),
+                           _mm512_set1_epi32((int)lowest));
+  _mm512_storeu_si512(address, _mm512_maskz_expand_epi32(mask, value));
+}
+
+TARGET static void unpack(const unsigned char *at, uint32_t mask, unsigned bits, unsigned shift,
+                          uint32_t lowest, uint32_t *address) {
+  unsigned before = (unsigned)__builtin_popcount(mask & 0xFFFF);
+  unpack_half(at, 0, (__mmask16)mask, bits, shift, lowest, address);
+  unpack_half(at, before * bits, (__mmask16)(mask >> 16), bits, shift, lowest, address + 16);
+}
+
 static bf_lanes_span take(const uint32_t *address, uint32_t mask, uint32_t first,
                           uint32_t *relative) {
   __mmask16 low = (__mmask16)mask, high = (__mmask16)(mask >> 16);
@@ -103,4 +129,4 @@ static void place(const uint32_t *relative, uint32_t mask, uint32_t first, uint3
   }
 }
 
-const bf_lanes_kernel bf_lanes_avx512 = {"avx512", list, take, place};
+const bf_lanes_kernel bf_lanes_avx512 = {"avx512", list, unpack, take, place};

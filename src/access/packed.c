@@ -4,6 +4,7 @@
  * listed (shape.h). Numbers are varints: 7 bits a byte, low ones first, the top bit set on all
  * bytes but the last; signed numbers are folded first (0, -1, 1, -2, ... become 0, 1, 2, 3, ...).
  * The file around the records is zstd-compressed, which makes long repetitions almost free. */
+#include "access/equal_length.h"
 #include "access/trace.h"
 
 #include <assert.h>
@@ -12,7 +13,7 @@
 static const unsigned char magic[8] = {0x89, 'B', 'F', 'T', 'R', 'A', 'C', 'E'};
 
 enum {
-  VERSION = 2, /* that is written; version 1 has no recalled shapes */
+  VERSION = 3, /* that is written; version 1 has no recalled shapes, 2 no numbers of equal length */
   /* The first byte of a record. */
   TAG_END = 0x00,
   TAG_SITE = 0x01,
@@ -26,7 +27,7 @@ enum {
   ADDRESSES_MOVED = 0x10,
   ADDRESSES_LISTED = 0x20,
   ADDRESSES_RECALLED = 0x30,
-  TAG_UNUSED = 0x40,
+  EQUAL_LENGTH = 0x40, /* how they are listed */
   /* No record is longer. */
   RECORD_MAX_BYTES = BF_SITE_MAX_BYTES + 1024,
 };
@@ -153,6 +154,14 @@ static unsigned char *put_addresses(unsigned char *at, unsigned form, const bf_a
   return at;
 }
 
+static unsigned char *put_equal_length(unsigned char *at, const bf_shape *shape, uint32_t first,
+                                       bf_equal_length with, uint32_t before) {
+  at = put_signed(at, first + shape->lowest - (int64_t)before);
+  *at++ = (unsigned char)with.bits;
+  *at++ = (unsigned char)with.shift;
+  return bf_equal_length_put(at, shape, with);
+}
+
 /* Takes access for the one before. */
 static void remember(bf_trace_writer *writer, const bf_access *access, const bf_shape *shape,
                      unsigned form, int recalled, uint32_t site) {
@@ -196,6 +205,11 @@ int bf_packed_put_access(bf_trace_writer *writer, const bf_access *access,
   BF_TRY(put_site(writer, access->site, &site, diagnostic));
   int recalled = -1;
   unsigned tag = choose_tag(writer, access, &shape, &recalled);
+  bf_equal_length lengths = {0, 0};
+  if ((tag & ADDRESSES) == ADDRESSES_LISTED) {
+    lengths = bf_equal_length_of(&shape);
+    tag |= bf_equal_length_is_better(&shape, lengths) ? EQUAL_LENGTH : 0;
+  }
   unsigned char bytes[PUT_MAX_BYTES], *at = bytes;
   *at++ = (unsigned char)tag;
   if (tag & HAS_OP) {
@@ -210,7 +224,9 @@ int bf_packed_put_access(bf_trace_writer *writer, const bf_access *access,
     at = put_varint(at, site);
   if ((tag & ADDRESSES) == ADDRESSES_RECALLED)
     *at++ = (unsigned char)recalled;
-  at = put_addresses(at, tag & ADDRESSES, access, writer->shapes.first);
+  uint32_t before = writer->shapes.first, first = access->address[__builtin_ctzll(access->mask)];
+  at = tag & EQUAL_LENGTH ? put_equal_length(at, &shape, first, lengths, before)
+                          : put_addresses(at, tag & ADDRESSES, access, before);
   append(&writer->buffer, bytes, at);
   remember(writer, access, &shape, tag & ADDRESSES, recalled, site);
   return BF_OK;
@@ -307,7 +323,24 @@ static void list_each(record *r, uint32_t before, bf_access *access) {
   }
 }
 
-/* The same, all lanes at once where the numbers are short and right. */
+/* Addresses in numbers of equal length. */
+static void get_equal_length(record *r, bf_trace *trace) {
+  bf_access *access = &trace->current;
+  int64_t distance = get_signed(r), before = trace->shapes.first;
+  bf_equal_length with = {.bits = get_byte(r)};
+  with.shift = get_byte(r);
+  if (distance < -before || distance > UINT32_MAX - before || with.bits + with.shift > 32)
+    broken(r, far_away);
+  if (r->fault)
+    return;
+  unsigned lanes = trace->limits.lanes;
+  const char *fault = bf_equal_length_get(&r->at, r->end, with, (uint32_t)(before + distance),
+                                          lanes <= BF_LANES ? trace->kernel : NULL, access);
+  if (fault)
+    broken(r, fault);
+}
+
+/* Listed addresses, all lanes at once where the numbers are short and right. */
 static void get_listed(record *r, bf_trace *trace) {
   bf_access *access = &trace->current;
   uint32_t before = trace->shapes.first;
@@ -340,7 +373,9 @@ static const char *tag_fault(const bf_trace *trace, unsigned tag) {
   const unsigned first_needs = HAS_OP | HAS_MASK | ADDRESSES_LISTED;
   unsigned form = tag & ADDRESSES;
   bool is_recalled = form == ADDRESSES_RECALLED;
-  if (tag & TAG_UNUSED || (is_recalled && (trace->version < 2 || tag & (HAS_OP | HAS_MASK))))
+  bool has_length = tag & EQUAL_LENGTH;
+  if ((has_length && (trace->version < 3 || form != ADDRESSES_LISTED)) ||
+      (is_recalled && (trace->version < 2 || tag & (HAS_OP | HAS_MASK))))
     return "a record of unknown kind";
   if (trace->accesses == 0 && ((tag & first_needs) != first_needs || is_recalled))
     return "a first access that refers to one before it";
@@ -459,7 +494,9 @@ static int read_access(record *r, unsigned tag, bf_trace *trace, bf_diagnostic *
     broken(r, fault);
   else
     get_fields(r, tag, trace, access);
-  if (!r->fault && is_listed)
+  if (!r->fault && tag & EQUAL_LENGTH)
+    get_equal_length(r, trace);
+  else if (!r->fault && is_listed)
     get_listed(r, trace);
   else if (!r->fault)
     get_moved(r, tag, trace, &known);

@@ -71,12 +71,18 @@ void bf_bar_fill(double share, char cells[BF_BAR_CELLS + 1]) {
   cells[BF_BAR_CELLS] = 0;
 }
 
-/* 99: no digit. Traces of other tools are full of hexadecimal numbers, so that no branch depends on
- * the kind of digit. */
+enum { NO_DIGIT = 99 };
+
+/* What each character is worth as a digit + 1, 0 for none. Traces of other tools are full of
+ * hexadecimal numbers. */
+static const unsigned char digits[256] = {
+    ['0'] = 1,  ['1'] = 2,  ['2'] = 3,  ['3'] = 4,  ['4'] = 5,  ['5'] = 6,  ['6'] = 7,  ['7'] = 8,
+    ['8'] = 9,  ['9'] = 10, ['a'] = 11, ['b'] = 12, ['c'] = 13, ['d'] = 14, ['e'] = 15, ['f'] = 16,
+    ['A'] = 11, ['B'] = 12, ['C'] = 13, ['D'] = 14, ['E'] = 15, ['F'] = 16};
+
 static unsigned digit_value(char c) {
-  unsigned decimal = (unsigned)c - '0', letter = ((unsigned)c | 32) - 'a';
-  unsigned hexadecimal = letter < 6 ? letter + 10 : 99;
-  return decimal < 10 ? decimal : hexadecimal;
+  unsigned value = digits[(unsigned char)c];
+  return value ? value - 1 : NO_DIGIT;
 }
 
 static bool parse_decimal(const char **cursor, uint64_t *value) {
@@ -101,13 +107,13 @@ bool bf_parse_hex(const char **cursor, uint64_t *value) {
   const char *at = *cursor;
   if (has_hex_prefix(at))
     at += 2;
-  const char *digits = at;
-  uint64_t result = 0, lost = 0;
-  for (unsigned digit; (digit = digit_value(*at)) < 16; at++) {
-    lost |= result >> 60;
-    result = result << 4 | digit;
-  }
-  if (at == digits || lost)
+  while (*at == '0')
+    at++;
+  uint64_t result = 0;
+  const char *first = at;
+  for (unsigned digit; (digit = digits[(unsigned char)*at]); at++)
+    result = result << 4 | (digit - 1);
+  if (at == *cursor || at - first > 16)
     return false;
   *value = result;
   *cursor = at;

@@ -12,6 +12,9 @@
  *
  * A pattern that is new is counted directly where banks serve distinct words, or every access, of
  * whole words: in one pass over the lanes, with a stamp per word that says when it was last met.
+ * Where many patterns in a row were new, only one of PROBES is looked up and kept; the others are
+ * counted directly at once, until one is found again.
+ *
  * An access of several words fills as many neighbouring banks; it counts as one unit in one group
  * of banks, where no hash takes its words apart. Tables of locks have a counter of their own
  * (lock_counter.c). All else goes to bf_memory_count_locked. */
@@ -24,6 +27,8 @@
 enum {
   MOST_WORDS = 1 << 18, /* that have a stamp */
   MOST_BANKS = 64,
+  NEW_IN_A_ROW = 64, /* after which most patterns are not looked up any more */
+  PROBES = 16,
   STAMP_COUNT = 256, /* above all numbers of lanes; a stamp is the number of the phase times this,
                         plus accesses in it */
 };
@@ -61,6 +66,8 @@ struct bf_counter {
   uint32_t lanes_mask;
   count_plan plans[BF_OP_COUNT][BF_WIDTHS];
   uint64_t patterns; /* that were new so far */
+  unsigned new_in_a_row;
+  unsigned probe; /* accesses that were not looked up */
   bf_counter_pattern last;
   bf_access scratch;
 };
@@ -363,6 +370,18 @@ static bool fits(const bf_counter *counter, const bf_memo *memo, uint32_t base,
          (int64_t)base + memo->highest + width_bytes <= (int64_t)counter->machine->capacity_bytes;
 }
 
+/* Counts an access without looking for its pattern, where many before it had none that was known;
+ * false where it is to be looked up. */
+static bool count_unseen(bf_counter *counter, const count_plan *plan, unsigned width_bytes,
+                         uint32_t mask, const uint32_t *address, bf_count *count) {
+  if (counter->new_in_a_row < NEW_IN_A_ROW || !plan->is_direct || ++counter->probe % PROBES == 0)
+    return false;
+  uint64_t last = counter->machine->capacity_bytes - width_bytes;
+  return counter->machine->capacity_bytes >= width_bytes && last <= UINT32_MAX &&
+         counter->kernel->fits(address, mask, (uint32_t)last, width_bytes - 1) &&
+         count_directly(counter, plan, mask, address, count);
+}
+
 int bf_counter_count_lanes(bf_counter *counter, bf_op op, unsigned width_bytes, uint32_t mask,
                            const uint32_t *address, bf_count *count, bf_diagnostic *diagnostic) {
   bool is_width = is_power_of_two(width_bytes) && width_bytes <= 16;
@@ -371,6 +390,8 @@ int bf_counter_count_lanes(bf_counter *counter, bf_op op, unsigned width_bytes, 
   counter->last = (bf_counter_pattern){0};
   if (!plan || !plan->is_possible || mask == 0 || (mask & ~counter->lanes_mask))
     return count_by_reference(counter, op, width_bytes, mask, address, count, diagnostic);
+  if (count_unseen(counter, plan, width_bytes, mask, address, count))
+    return BF_OK;
   uint32_t base = address[__builtin_ctz(mask)] & plan->base_mask;
   uint64_t key = (uint64_t)plan->key << 32 | mask;
   bool found;
@@ -378,6 +399,7 @@ int bf_counter_count_lanes(bf_counter *counter, bf_op op, unsigned width_bytes, 
   bool right = fits(counter, memo, base, width_bytes);
   if (!found)
     memo->number = ++counter->patterns;
+  counter->new_in_a_row = found ? 0 : counter->new_in_a_row + 1;
   if (right)
     counter->last = (bf_counter_pattern){memo->number, base};
   if (found && right) {

@@ -32,7 +32,17 @@ static bf_memo *find(bf_memo *table, const uint32_t *address, uint64_t key, uint
   return memo;
 }
 
-const bf_memo_kernel bf_memo_scalar = {"scalar", find, NULL};
+static bool fits(const uint32_t *address, uint32_t mask, uint32_t last, uint32_t odd) {
+  uint32_t highest = 0, bits = 0;
+  for (uint32_t left = mask; left; left &= left - 1) {
+    uint32_t at = address[__builtin_ctz(left)];
+    highest = at > highest ? at : highest;
+    bits |= at;
+  }
+  return highest <= last && (bits & odd) == 0;
+}
+
+const bf_memo_kernel bf_memo_scalar = {"scalar", find, fits, NULL};
 
 const bf_memo_kernel *bf_memo_available(unsigned index) {
   const bf_memo_kernel *usable[3] = {&bf_memo_scalar};

@@ -22,6 +22,9 @@ typedef struct bf_memo {
 typedef bf_memo *bf_memo_find(bf_memo *table, const uint32_t *address, uint64_t key, uint32_t base,
                               bool *found);
 
+/* Whether all active lanes' addresses are at most last, and have none of the bits of `odd`. */
+typedef bool bf_memo_fits(const uint32_t *address, uint32_t mask, uint32_t last, uint32_t odd);
+
 /* What 32 banks do for one word of each lane, all lanes at once. */
 typedef struct bf_served {
   unsigned words;    /* distinct words in the bank that has most */
@@ -38,6 +41,7 @@ typedef bf_served bf_serve_lanes(const uint32_t *address, uint32_t mask, unsigne
 typedef struct bf_memo_kernel {
   const char *name;
   bf_memo_find *find;
+  bf_memo_fits *fits;
   bf_serve_lanes *serve; /* NULL: no better way than counter.c has */
 } bf_memo_kernel;
 

@@ -59,6 +59,19 @@ static bf_memo *find(bf_memo *table, const uint32_t *address, uint64_t key, uint
   return memo;
 }
 
+static bool fits(const uint32_t *address, uint32_t mask, uint32_t last, uint32_t odd) {
+  __m256i highest = _mm256_set1_epi32((int)last), bits = _mm256_setzero_si256();
+  for (unsigned i = 0; i < VECTORS; i++) {
+    __m256i at =
+        _mm256_and_si256(_mm256_loadu_si256((const __m256i *)address + i), spread(mask >> 8 * i));
+    highest = _mm256_max_epu32(highest, at);
+    bits = _mm256_or_si256(bits, at);
+  }
+  __m256i beyond = _mm256_xor_si256(highest, _mm256_set1_epi32((int)last));
+  bits = _mm256_and_si256(bits, _mm256_set1_epi32((int)odd));
+  return _mm256_testz_si256(beyond, beyond) && _mm256_testz_si256(bits, bits);
+}
+
 /* Lanes whose number is still in the place of their word when all lanes have put theirs there: one
  * of the lanes of each word. */
 static inline uint32_t put_owners(const uint32_t *word, uint32_t mask, uint32_t *owner) {
@@ -140,7 +153,74 @@ static inline void bank_planes(const uint32_t *word, uint32_t mask, const uint8_
     plane[bit] = (uint32_t)_mm256_movemask_epi8(_mm256_slli_epi16(bank, 7 - bit));
 }
 
-/* A bank needs as many wavefronts as its words have owners. */
+/* Words of 16 bits, and the same with their halves exchanged. */
+typedef struct turned {
+  __m256i words, swapped;
+} turned;
+
+static inline turned turn(__m256i words) {
+  return (turned){words, _mm256_permute2x128_si256(words, words, 0x01)};
+}
+
+/* The least difference, as XOR, between words and those K and 8 + K places behind in a circle. */
+#define NEAR(least, to, of, K)                                                                     \
+  least = _mm256_min_epu16(                                                                        \
+      least, _mm256_xor_si256(to, _mm256_alignr_epi8((of).swapped, (of).words, 2 * (K))))
+#define FAR(least, to, of, K)                                                                      \
+  least = _mm256_min_epu16(                                                                        \
+      least, _mm256_xor_si256(to, _mm256_alignr_epi8((of).words, (of).swapped, 2 * (K))))
+
+/* Whether two of 32 words are the same: within each half those up to 8 places behind, and every
+ * place of the other half. */
+static inline bool any_same(__m256i low, __m256i high) {
+  turned a = turn(low), b = turn(high);
+  __m256i x = _mm256_min_epu16(_mm256_xor_si256(low, a.swapped), _mm256_xor_si256(high, b.swapped));
+  __m256i y = _mm256_min_epu16(_mm256_xor_si256(low, high), _mm256_xor_si256(low, b.swapped));
+#define EACH(K)                                                                                    \
+  do {                                                                                             \
+    NEAR(x, low, a, K);                                                                            \
+    NEAR(y, high, b, K);                                                                           \
+    NEAR(x, low, b, K);                                                                            \
+    FAR(y, low, b, K);                                                                             \
+  } while (0)
+  EACH(1);
+  EACH(2);
+  EACH(3);
+  EACH(4);
+  EACH(5);
+  EACH(6);
+  EACH(7);
+#undef EACH
+  __m256i same = _mm256_cmpeq_epi16(_mm256_min_epu16(x, y), _mm256_setzero_si256());
+  return !_mm256_testz_si256(same, same);
+}
+
+/* Sixteen words as 16 bits each, in some order; lanes that are not active want words of their own,
+ * from 0xFFE0 on. Bits of *high_bits say where a word needs more. */
+static inline __m256i pack_words(const uint32_t *word, uint32_t mask, int32_t beyond,
+                                 __m256i *high_bits) {
+  const __m256i number = _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7),
+                half = _mm256_set1_epi32(0xFFFF);
+  __m256i part[2];
+  for (int i = 0; i < 2; i++) {
+    __m256i own = _mm256_load_si256((const __m256i *)word + i);
+    __m256i other = _mm256_add_epi32(_mm256_set1_epi32(beyond + 8 * i), number);
+    part[i] = _mm256_blendv_epi8(other, own, spread(mask >> 8 * i));
+    *high_bits = _mm256_or_si256(*high_bits, _mm256_andnot_si256(half, part[i]));
+  }
+  return _mm256_packus_epi32(_mm256_and_si256(part[0], half), _mm256_and_si256(part[1], half));
+}
+
+/* Whether two active lanes want the same word; true also where words need more than 16 bits. */
+static inline bool may_share(const uint32_t *word, uint32_t mask) {
+  __m256i high_bits = _mm256_setzero_si256();
+  __m256i low = pack_words(word, mask, 0xFFE0, &high_bits);
+  __m256i high = pack_words(word + 16, mask >> 16, 0xFFF0, &high_bits);
+  return !_mm256_testz_si256(high_bits, high_bits) || any_same(low, high);
+}
+
+/* A bank needs as many wavefronts as lanes want it where all words differ, and else as its words
+ * have owners. */
 static bf_served serve(const uint32_t *address, uint32_t mask, unsigned shift,
                        const uint8_t *bank_of_word, uint32_t *owner) {
   _Alignas(32) uint32_t word[BF_MEMO_LANES];
@@ -150,8 +230,12 @@ static bf_served serve(const uint32_t *address, uint32_t mask, unsigned shift,
     __m256i at = _mm256_loadu_si256((const __m256i *)address + i);
     _mm256_store_si256((__m256i *)word + i, _mm256_srl_epi32(at, by));
   }
-  uint32_t owners = put_owners(word, mask, owner);
   bank_planes(word, mask, bank_of_word, plane);
+  if (!may_share(word, mask)) {
+    unsigned accesses = fullest_bank(plane, mask);
+    return (bf_served){.words = accesses, .accesses = accesses, .sharing = 1};
+  }
+  uint32_t owners = put_owners(word, mask, owner);
   bf_served served = {.words = fullest_bank(plane, owners), .sharing = 1};
   served.accesses = served.words;
   if (owners != mask) {
@@ -161,4 +245,4 @@ static bf_served serve(const uint32_t *address, uint32_t mask, unsigned shift,
   return served;
 }
 
-const bf_memo_kernel bf_memo_avx2 = {"avx2", find, serve};
+const bf_memo_kernel bf_memo_avx2 = {"avx2", find, fits, serve};

@@ -29,6 +29,14 @@ static bf_memo *find(bf_memo *table, const uint32_t *address, uint64_t key, uint
   return memo;
 }
 
+static bool fits(const uint32_t *address, uint32_t mask, uint32_t last, uint32_t odd) {
+  __m512i low = _mm512_maskz_loadu_epi32((__mmask16)mask, address);
+  __m512i high = _mm512_maskz_loadu_epi32((__mmask16)(mask >> 16), address + 16);
+  __m512i bits = _mm512_or_si512(low, high);
+  return (_mm512_cmpgt_epu32_mask(_mm512_max_epu32(low, high), _mm512_set1_epi32((int)last)) |
+          _mm512_test_epi32_mask(bits, _mm512_set1_epi32((int)odd))) == 0;
+}
+
 /* 32 numbers, of lanes or of banks. */
 typedef struct pair {
   __m512i low, high;
@@ -84,7 +92,37 @@ static inline __m512i equal_across(__m512i high, __m512i low) {
   return _mm512_add_epi32(even, odd);
 }
 
-/* Lanes are marked that want a word which no lane before them wants; a bank needs as many
+/* Whether two of 32 words are the same. Every pair is compared: each word with those 1 to 16 places
+ * behind it, in a circle. */
+static inline bool any_same(__m512i words) {
+  const __m512i low = _mm512_set_epi16(31, 30, 29, 28, 27, 26, 25, 24, 23, 22, 21, 20, 19, 18, 17,
+                                       16, 15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0);
+  const __m512i one = _mm512_set1_epi16(1);
+  __m512i from = low, least = _mm512_set1_epi16(-1);
+  for (int i = 0; i < BF_MEMO_LANES / 2; i++) {
+    from = _mm512_add_epi16(from, one);
+    __m512i behind = _mm512_permutexvar_epi16(from, words);
+    least = _mm512_min_epu16(least, _mm512_xor_si512(words, behind));
+  }
+  return _mm512_testn_epi16_mask(least, least) != 0;
+}
+
+/* Whether two active lanes want the same word; true also where words need more than 16 bits. */
+static inline bool may_share(pair word, uint32_t mask) {
+  const __m512i beyond =
+      _mm512_setr_epi32(0xFFFF, 0xFFFE, 0xFFFD, 0xFFFC, 0xFFFB, 0xFFFA, 0xFFF9, 0xFFF8, 0xFFF7,
+                        0xFFF6, 0xFFF5, 0xFFF4, 0xFFF3, 0xFFF2, 0xFFF1, 0xFFF0);
+  __m512i low = _mm512_mask_mov_epi32(beyond, (__mmask16)mask, word.low);
+  __m512i high = _mm512_mask_mov_epi32(_mm512_sub_epi32(beyond, _mm512_set1_epi32(16)),
+                                       (__mmask16)(mask >> 16), word.high);
+  if (_mm512_cmpgt_epu32_mask(_mm512_max_epu32(low, high), _mm512_set1_epi32(0xFFFF)))
+    return true;
+  return any_same(_mm512_inserti64x4(_mm512_castsi256_si512(_mm512_cvtepi32_epi16(low)),
+                                     _mm512_cvtepi32_epi16(high), 1));
+}
+
+/* Where no two lanes want the same word, a bank needs as many wavefronts as lanes want it. Else
+ * lanes are marked that want a word which no lane before them wants; a bank needs as many
  * wavefronts as it has marked lanes. Lanes that are not active want words of their own, beyond all
  * memory. */
 static bf_served serve(const uint32_t *address, uint32_t mask, unsigned shift,
@@ -100,6 +138,9 @@ static bf_served serve(const uint32_t *address, uint32_t mask, unsigned shift,
   pair bank = {banks_of(word.low, low_mask, bank_of_word),
                banks_of(word.high, high_mask, bank_of_word)};
   pair lanes = lanes_of_banks(bank, mask);
+  unsigned accesses = most_lanes(lanes.low, lanes.high);
+  if (accesses == 1 || !may_share(word, mask))
+    return (bf_served){.words = accesses, .accesses = accesses, .sharing = 1};
   __m512i before_low = _mm512_popcnt_epi32(_mm512_conflict_epi32(word.low));
   __m512i before_high = _mm512_add_epi32(_mm512_popcnt_epi32(_mm512_conflict_epi32(word.high)),
                                          equal_across(word.high, word.low));
@@ -109,8 +150,8 @@ static bf_served serve(const uint32_t *address, uint32_t mask, unsigned shift,
   return (bf_served){
       .words =
           most_lanes(_mm512_and_si512(lanes.low, marked), _mm512_and_si512(lanes.high, marked)),
-      .accesses = most_lanes(lanes.low, lanes.high),
+      .accesses = accesses,
       .sharing = 1 + (unsigned)_mm512_reduce_max_epi32(_mm512_max_epi32(before_low, before_high))};
 }
 
-const bf_memo_kernel bf_memo_avx512 = {"avx512", find, serve};
+const bf_memo_kernel bf_memo_avx512 = {"avx512", find, fits, serve};

@@ -205,6 +205,10 @@ static int take_gates(const climbing *c, size_t i, bf_diagnostic *diagnostic) {
   options.has_most_gates = true;
   for (unsigned gates = 0; gates < best.gates && gates < MOST_GATES; gates++) {
     unsigned before = ladder->count;
+    char name[64];
+    bf_search_watch own = watch_step(c, i, name);
+    if (!bf_search_goes_on(&own, gates, MOST_GATES))
+      break;
     options.most_gates = gates;
     BF_TRY(take_step(c, i, &options, diagnostic));
     if (ladder->count == before || ladder->step[before].conflicts <= best.conflicts)

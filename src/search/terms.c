@@ -17,6 +17,7 @@ typedef struct shared {
 
 typedef struct worker {
   shared *all;
+  bool is_caller; /* on the calling thread, which tells progress */
   bf_levels levels;
   bf_terms current;
 } worker;
@@ -68,6 +69,11 @@ static bool stays_contiguous(uint64_t mask, unsigned i) {
   return mask == 0 || (mask >> (i - 1) & 1);
 }
 
+static bool stopped(const worker *w) {
+  bf_exact *exact = w->all->query->exact;
+  return w->is_caller ? bf_exact_poll(exact) : bf_exact_stopped(exact);
+}
+
 static void explore(worker *w, unsigned i, uint64_t parent) {
   const bf_terms_query *query = w->all->query;
   unsigned m = query->exact->problem->geometry.bank_bits;
@@ -79,7 +85,7 @@ static void explore(worker *w, unsigned i, uint64_t parent) {
         valid = valid && allowed(query, i, w->current.shift[t]);
         row ^= (uint64_t)1 << (i + w->current.shift[t]);
       }
-    if (!valid || bf_exact_stopped(query->exact) ||
+    if (!valid || stopped(w) ||
         (query->contiguous && use && !stays_contiguous(w->current.mask[0], i)))
       continue;
     uint32_t f = bf_coordinates_project(&query->exact->coordinates, row);
@@ -111,8 +117,7 @@ static void work(void *context, unsigned index) {
   shared *all = context;
   const bf_terms_query *query = all->query;
   const bf_geometry *g = &query->exact->problem->geometry;
-  worker w = {.all = all};
-  (void)index;
+  worker w = {.all = all, .is_caller = index == 0};
   if (!bf_levels_make(&query->exact->planes, g->bank_bits, &w.levels)) {
     atomic_store(&all->out_of_memory, true);
   } else {
@@ -121,7 +126,7 @@ static void work(void *context, unsigned index) {
     unsigned shifts = g->address_bits;
     for (;;) {
       unsigned number = atomic_fetch_add(&all->next, 1);
-      if (number >= shifts * shifts || bf_exact_stopped(query->exact))
+      if (number >= shifts * shifts || stopped(&w))
         break;
       w.current = (bf_terms){.shift = {number / shifts, number % shifts}};
       bool one = query->terms == 1 && w.current.shift[1] == 0 && w.current.shift[0] > 0;

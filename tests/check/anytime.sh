@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Ctrl-C gives the best hash so far with its bound, by every method and the ladder, with status 0; a limit too
+# Ctrl-C gives the best hash so far with its bound, by every method, class and question and the ladder, soon and with
+# status 0; a limit too
 # short to count all accesses gives an estimate that says so, and is near what all of them have.
 set -u
 cd "$(dirname "$0")/../.." || exit 2
@@ -42,6 +43,45 @@ wait $own
 status=$?
 # A shell that was started with interrupts ignored cannot give them back.
 [ $status = 0 ] || [ -s "$work/own.json" ] || complain "status $status after Ctrl-C"
+
+# Every other search, interrupted after half a second: those that have ended by then tell nothing here, the others end
+# within a second of processor time.
+python3 - "$build/bankfold" "$work" <<'PYTHON' || failed=1
+import json, os, resource, signal, subprocess, sys, time
+program, work = sys.argv[1:]
+questions = [["--method", method] for method in ("bit-vector", "givargis", "givargis-literal", "min-imbalance", "padding")]
+questions += [["--method", "exact", "--class", name] for name in ("row", "cute", "one-term", "two-term", "tma")]
+questions += [["--method", method, "--pairs"] for method in ("givargis", "min-imbalance")]
+questions += [["--method", "exact", "--most-xors", "8"], ["--joint"], ["--front"], ["--also", "ampere", "--method", "exact"]]
+def seconds():
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
+failed = False
+for question in questions:
+    before = seconds()
+    run = subprocess.Popen([program, "solve", f"{work}/many.trace", *question, "--time-limit", "300", "--json"],
+                           stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                           preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL))
+    time.sleep(0.5)
+    if run.poll() is not None:
+        continue
+    with open(f"/proc/{run.pid}/stat") as file:
+        fields = file.read().rpartition(")")[2].split()
+    used = (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+    run.send_signal(signal.SIGINT)
+    out, err = run.communicate()
+    later = seconds() - before - used
+    # interrupted while it reads the trace it ends as programs do
+    if run.returncode == -signal.SIGINT and not out:
+        print(f"{question}: was still reading")
+    elif run.returncode or "conflicts_after" not in json.loads(out):
+        print(f"{question}: status {run.returncode}, {out[:200]} {err[:200]}")
+        failed = True
+    elif later > 1:
+        print(f"{question}: went on for {later:.1f} s after Ctrl-C")
+        failed = True
+sys.exit(failed)
+PYTHON
 
 "$build/bankfold" solve "$work/many.trace" --method givargis --time-limit 60 --json >"$work/whole.json" || failed=1
 "$build/bankfold" solve "$work/many.trace" --method givargis --time-limit 0.001 --json >"$work/part.json" || failed=1

@@ -7,8 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Accesses per machine, hash and kernel; and patterns of which they are. */
-enum { ACCESSES = 4000, KEPT = 64 };
+/* Accesses per machine, hash and kernel; patterns of which they are; and accesses in a row of which
+ * all are new, in turn with as many of which some are. */
+enum { ACCESSES = 4000, KEPT = 64, ONLY_NEW = 500 };
 
 static test_random state = {.state = 20240611};
 
@@ -109,7 +110,7 @@ static bool check_pair(const bf_machine *machine, const bf_hash *hash,
   for (unsigned i = 0; fine && i < ACCESSES; i++) {
     bf_access *access = &kept[below(KEPT)];
     unsigned what = below(4);
-    if (what == 0)
+    if (what == 0 || i / ONLY_NEW % 2)
       *access = make_access(machine);
     else if (what == 1)
       move(access);

@@ -95,6 +95,39 @@ static void bytes_that_never_end_a_number_are_refused(void **unused) {
     assert_lists(bf_lanes_available(k), &given);
 }
 
+/* Writes the low bits of value behind so many others. */
+static void put_bits(unsigned char *bytes, unsigned place, unsigned bits, uint32_t value) {
+  for (unsigned bit = 0; bit < bits; bit++, place++) {
+    unsigned char one = (unsigned char)(1 << place % 8);
+    bytes[place / 8] = (unsigned char)((bytes[place / 8] & ~one) | (value >> bit & 1 ? one : 0));
+  }
+}
+
+static void numbers_of_equal_length_are_unpacked(void **unused) {
+  (void)unused;
+  test_random state = {9};
+  for (unsigned i = 0; i < 40000; i++) {
+    uint32_t expected[BF_LANES] = {0}, address[BF_LANES];
+    uint32_t mask = i % 3 == 0 ? UINT32_MAX : (uint32_t)random_bits(&state);
+    unsigned char bytes[BF_LANES_LIST_BYTES];
+    unsigned bits = (unsigned)(random_bits(&state) % (BF_LANES_MOST_BITS + 1)), place = 0;
+    unsigned shift = (unsigned)(random_bits(&state) % (31 - bits));
+    uint32_t lowest = (uint32_t)random_bits(&state) >> 1;
+    for (unsigned b = 0; b < sizeof bytes; b++)
+      bytes[b] = (unsigned char)random_bits(&state);
+    for (uint32_t left = mask; left; left &= left - 1, place += bits) {
+      uint32_t value = (uint32_t)random_bits(&state) & ((1U << bits) - 1);
+      put_bits(bytes, place, bits, value);
+      expected[__builtin_ctz(left)] = lowest + (value << shift);
+    }
+    for (unsigned k = 0; bf_lanes_available(k); k++) {
+      memset(address, 0xA5, sizeof address);
+      bf_lanes_available(k)->unpack(bytes, mask, bits, shift, lowest, address);
+      assert_memory_equal(address, expected, sizeof address);
+    }
+  }
+}
+
 static void shapes_are_taken_and_placed_alike(void **unused) {
   (void)unused;
   test_random state = {7};
@@ -125,6 +158,7 @@ int main(void) {
       cmocka_unit_test(numbers_of_every_length_are_listed),
       cmocka_unit_test(one_number_too_long_is_found),
       cmocka_unit_test(bytes_that_never_end_a_number_are_refused),
+      cmocka_unit_test(numbers_of_equal_length_are_unpacked),
       cmocka_unit_test(shapes_are_taken_and_placed_alike),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

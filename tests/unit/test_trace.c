@@ -665,6 +665,83 @@ static void damage(const unsigned char *bytes, size_t size, bool all_values) {
   free(copy);
 }
 
+/* ld 4 of lanes 0 to 3 at 12, 4, 20, 4, in numbers of two bits above 4; and of all 32 lanes at
+ * 4 * (7 * lane % 32), in numbers of five bits, so that the kernels read them. */
+static void equal_lengths_are_as_documented(void **state) {
+  (void)state;
+  unsigned char bytes[160] = {0x89, 'B',  'F',  'T',  'R', 'A', 'C', 'E', 3,    0xE3,
+                              2,    'l',  'd',  4,    15,  8,   2,   3,   0x21, 0xE2,
+                              0xFF, 0xFF, 0xFF, 0xFF, 15,  23,  5,   2};
+  size_t size = 28;
+  for (unsigned lane = 0; lane < 32; lane++)
+    for (unsigned bit = 0; bit < 5; bit++)
+      bytes[size + (5 * lane + bit) / 8] |=
+          (unsigned char)((7 * lane % 32 >> bit & 1) << (5 * lane + bit) % 8);
+  bytes[size += 20] = 0;
+  bytes[size + 1] = 2;
+  size += 2;
+  bf_trace *trace;
+  bf_access read;
+  bf_diagnostic found;
+  const uint32_t expected[4] = {12, 4, 20, 4};
+  assert_int_equal(bf_trace_open_memory("m", bytes, size, BF_TRACE_OWN, &limits, &trace, NULL),
+                   BF_OK);
+  assert_int_equal(bf_trace_next(trace, &read, NULL), 1);
+  assert_memory_equal(read.address, expected, sizeof expected);
+  assert_int_equal(bf_trace_next(trace, &read, NULL), 1);
+  for (unsigned lane = 0; lane < 32; lane++)
+    assert_int_equal(read.address[lane], 4 * (7 * lane % 32));
+  assert_int_equal(bf_trace_next(trace, &read, NULL), 0);
+  bf_trace_close(trace);
+  damage(bytes, size, true);
+  bytes[8] = 2;
+  assert_int_equal(walk_bytes(bytes, size, &found), BF_BAD_INPUT);
+  assert_non_null(strstr(found.message, "a record of unknown kind"));
+  bytes[8] = 3;
+  bytes[16] = 32;
+  assert_int_equal(walk_bytes(bytes, size, &found), BF_BAD_INPUT);
+  assert_non_null(strstr(found.message, "needs more than 32 bits"));
+}
+
+/* Gathers of all kinds of lanes and lengths are read as they were written, whatever kernel reads
+ * and however they were listed. */
+static void gathers_are_kept(void **state) {
+  (void)state;
+  enum { COUNT = 400 };
+  static bf_access accesses[COUNT];
+  const bf_trace_limits any = {.lanes = 64, .allocation_bytes = (uint64_t)UINT32_MAX + 1};
+  char packed[32];
+  uint64_t random = 3;
+  for (int i = 0; i < COUNT; i++) {
+    bf_access *own = &accesses[i];
+    unsigned bits = draw(&random) % 31, shift = draw(&random) % (31 - bits);
+    *own = (bf_access){.width_bytes = shift < 4 ? 1U << shift : 16, .count = 1};
+    own->mask = i % 2 ? UINT32_MAX : draw(&random) | 1;
+    if (i % 7 == 0)
+      own->mask |= (uint64_t)draw(&random) << 32;
+    for (int lane = 0; lane < 64; lane++)
+      if (own->mask >> lane & 1)
+        own->address[lane] =
+            (uint32_t)(((uint64_t)draw(&random) << 16 ^ draw(&random)) & ((1U << bits) - 1))
+            << shift;
+  }
+  write_trace(temporary_name(packed), true, accesses, COUNT);
+  for (unsigned lanes = 32; lanes <= 64; lanes += 32) {
+    bf_trace_limits own = any;
+    bf_trace *trace;
+    bf_access read;
+    own.lanes = lanes;
+    assert_int_equal(bf_trace_open(packed, &own, &trace, NULL), BF_OK);
+    int result = 1;
+    for (int i = 0; result == 1 && i < COUNT; i++)
+      if ((result = bf_trace_next(trace, &read, NULL)) == 1)
+        assert_same_access(&read, &accesses[i]);
+    assert_int_equal(result == 1, lanes == 64);
+    bf_trace_close(trace);
+  }
+  unlink(packed);
+}
+
 static void damaged_packed_traces_do_no_harm(void **state) {
   (void)state;
   damage(plain, sizeof plain, true);
@@ -694,7 +771,7 @@ static void packed_faults_are_explained(void **state) {
     unsigned char value;
     const char *message;
   } table[] = {
-      {8, 7, "a packed trace of version 7, but only versions up to 2 can be read"},
+      {8, 7, "a packed trace of version 7, but only versions up to 3 can be read"},
       {9, 0x02, "a record of unknown kind (access 1, byte 9)"},
       {11, ' ', "a site holds no white space"},
       {13, 0x80, "a first access that refers to one before it"},
@@ -826,6 +903,8 @@ int main(void) {
       cmocka_unit_test(shapes_are_recalled),
       cmocka_unit_test(parts_hold_what_the_trace_holds),
       cmocka_unit_test(faults_in_parts_have_their_line),
+      cmocka_unit_test(equal_lengths_are_as_documented),
+      cmocka_unit_test(gathers_are_kept),
       cmocka_unit_test(recalled_shapes_are_as_documented),
       cmocka_unit_test(packed_faults_are_explained),
       cmocka_unit_test(repetition_is_cheap),
