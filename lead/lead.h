@@ -28,6 +28,7 @@ typedef struct lead_entry {
   const char *name;
   unsigned runtime;            /* the version of the runtime that the function belongs to */
   const lead_library *library; /* or the library, where it is none of the runtime */
+  struct lead_entry *next;     /* the one that was made before */
 } lead_entry;
 
 enum { LEAD_CODE_BYTES = 13 };

@@ -135,6 +135,16 @@ static const void *find_instead(const lead_object *object, const places *all,
   return NULL;
 }
 
+/* Keeps an entry where sanitizers see that it is in use: the code that names it is no place where
+ * they look for addresses. */
+static void keep(lead_entry *entry) {
+  static lead_entry *last;
+  entry->next = __atomic_load_n(&last, __ATOMIC_RELAXED);
+  while (!__atomic_compare_exchange_n(&last, &entry->next, entry, true, __ATOMIC_RELEASE,
+                                      __ATOMIC_RELAXED)) {
+  }
+}
+
 /* Leads one function away; the entry lives as long as the process. */
 static bool lead(const lead_object *object, const places *all, const place *function, uint64_t room,
                  unsigned runtime) {
@@ -148,7 +158,8 @@ static bool lead(const lead_object *object, const places *all, const place *func
     return false;
   }
   *entry = (lead_entry){instead ? instead : (const void *)lead_first_call, name, runtime,
-                        function->entry.library};
+                        function->entry.library, NULL};
+  keep(entry);
   make_code(entry, code);
   return lead_write((void *)(uintptr_t)(object->address + function->address), code, sizeof code);
 }

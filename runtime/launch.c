@@ -190,8 +190,11 @@ static void tolerate(void *given, const bf_emu_fault *fault, unsigned site) {
               other.source_line == fault->source_line && other.source_file && fault->source_file &&
               strcmp(other.source_file, fault->source_file) == 0;
   }
+  const char *done = fault->is_write ? "; the write is dropped" : "; it reads 0";
+  if (fault->kind == BF_EMU_RACE)
+    done = ""; /* the access is done as without --detect */
   if (!is_said)
-    say_fault(own->context, *fault, fault->is_write ? "; the write is dropped" : "; it reads 0");
+    say_fault(own->context, *fault, done);
   __atomic_store_n(&tolerated[site], SAID, __ATOMIC_RELAXED);
 }
 

@@ -48,31 +48,47 @@ API(cuGetProcAddress, const char *name, void **function, int version, uint64_t f
   return !error && status != FOUND ? CUDA_ERROR_NOT_FOUND : error;
 }
 
-/* Whether code at an address is in a file whose name begins so. */
-static bool is_in(const void *code, const char *prefix) {
+/* The name, without folders, of the file that holds code at an address; "" where that is not known.
+ */
+static const char *file_of(const void *code) {
   Dl_info info;
   if (!dladdr(code, &info) || !info.dli_fname)
-    return false;
+    return "";
   const char *slash = strrchr(info.dli_fname, '/');
-  return strncmp(slash ? slash + 1 : info.dli_fname, prefix, strlen(prefix)) == 0;
+  return slash ? slash + 1 : info.dli_fname;
+}
+
+/* Says why NVIDIA's runtime, which is in a file, does not work. */
+static void say_export_table(rt_context *context, const char *file) {
+  static const char *const libraries[] = {"libcu", "libnp", "libnccl"};
+  if (strncmp(file, "libcupti", 8) == 0) {
+    rt_say(context, "CUPTI measures a GPU through NVIDIA's driver: there is none");
+    return;
+  }
+  for (size_t i = 0; i < sizeof libraries / sizeof *libraries; i++)
+    if (strncmp(file, libraries[i], strlen(libraries[i])) == 0) {
+      rt_say(context,
+             "a call of %s uses the device through NVIDIA's own runtime and machine code, which "
+             "cannot be emulated, and fails",
+             file);
+      return;
+    }
+  rt_say(context, "NVIDIA's CUDA runtime runs in this process, where exec has no hold of it: did "
+                  "the program change LD_PRELOAD?");
 }
 
 /* Tables of functions that NVIDIA's libraries ask its driver for, by numbers that are not
  * published: there are none. Its compilers do without; its runtime is one whose calls were not led
  * to Bankfold's, and does not work then. */
 API(cuGetExportTable, const void **table, const void *number) {
-  static const char once[] = "cuGetExportTable";
-  const void *caller = __builtin_return_address(0);
+  const char *file = file_of(__builtin_return_address(0));
   (void)number;
   if (table)
     *table = NULL;
   rt_context *context = rt_enter();
-  if (!is_in(caller, "libnv") && !rt_map_get(&context->refused, once) &&
-      rt_map_put(&context->refused, once, context))
-    rt_say(context, is_in(caller, "libcupti")
-                        ? "CUPTI measures a GPU through NVIDIA's driver: there is none"
-                        : "NVIDIA's CUDA runtime runs in this process, where exec has no hold of "
-                          "it: did the program change LD_PRELOAD?");
+  if (strncmp(file, "libnv", 5) != 0 && !rt_map_get(&context->refused, file) &&
+      rt_map_put(&context->refused, file, context))
+    say_export_table(context, file);
   rt_leave(context, cudaSuccess);
   return CUDA_ERROR_INVALID_VALUE;
 }

@@ -43,6 +43,12 @@ run 'a library that is needed' '0 12 12 801 42' "$work/needs"
 run 'a library that is opened' '0 12 12 801 42' "$work/opens" "$work/libinside.so"
 run 'by way of a shell' '0 12 12 801 42' sh -c "$work/opens $work/libinside.so"
 
+# A program with sanitizers is told of no leak that it has not.
+if "$cc" -O0 -falign-functions=16 -fsanitize=address -DVERSION=13 -fno-toplevel-reorder inside.c program.c -o "$work/sanitized" 2>/dev/null; then
+  run 'with the address sanitizer' '0 13 13 801 42' "$work/sanitized"
+  says LeakSanitizer 0
+fi
+
 # Stripped: refused, or said where it is a library or comes by way of another program.
 strip -o "$work/stripped" "$work/program"
 run 'a stripped program' '' "$work/stripped"

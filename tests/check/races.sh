@@ -83,5 +83,9 @@ run warp_race --keep-going
 if ! grep -q 'race: ' "$work/err" || [ "$(cat "$work/out")" != cudaSuccess ]; then
   complain 'warp_race --keep-going: not said, or ended'
 fi
+# Its accesses are done, unlike those that are out of bounds.
+if grep 'race: ' "$work/err" | grep -Eq 'is dropped|it reads 0'; then
+  complain 'warp_race --keep-going: an access is called dropped that was done'
+fi
 echo "races: $faults faults"
 [ $faults = 0 ]
