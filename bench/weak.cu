@@ -134,6 +134,21 @@ extern "C" __global__ void one_lane(const unsigned *from, const unsigned *index,
   }
 }
 
+// The same in shared memory, as the first lane scans what a warp has put there.
+extern "C" __global__ void one_lane_shared(const unsigned *from, const unsigned *index, unsigned *out, int n) {
+  __shared__ unsigned part[256];
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  unsigned *own = part + (threadIdx.x & ~31);
+  own[threadIdx.x % 32] = index[i];
+  __syncwarp();
+  if (threadIdx.x % 32 == 0)
+    for (int k = 0; k < n; k++)
+      for (int lane = 1; lane < 32; lane++)
+        own[lane] += own[lane - 1];
+  __syncwarp();
+  out[i] = own[threadIdx.x % 32];
+}
+
 // A lock that one lane of each warp takes.
 extern "C" __global__ void lock_by_warps(unsigned *lock, unsigned *count, unsigned *out, int n) {
   if (threadIdx.x % 32 == 0)

@@ -17,12 +17,14 @@ typedef struct kernel {
   int32_t n;
 } kernel;
 
-static const kernel kernels[] = {
-    {"gather", 64, 256, 64},        {"gather_indexed", 64, 256, 64}, {"gather_large", 64, 256, 64},
-    {"gather_bytes", 64, 256, 64},  {"gather_generic", 64, 256, 64}, {"chase", 64, 256, 64},
-    {"atomics", 64, 256, 64},       {"draws", 64, 256, 64},          {"float_atomics", 64, 256, 64},
-    {"swaps", 64, 256, 32},         {"copy4", 64, 256, WORDS / 4},   {"one_lane", 64, 256, 512},
-    {"lock_by_warps", 64, 256, 32}, {"lock_by_lanes", 4, 128, 4}};
+static const kernel kernels[] = {{"gather", 64, 256, 64},          {"gather_indexed", 64, 256, 64},
+                                 {"gather_large", 64, 256, 64},    {"gather_bytes", 64, 256, 64},
+                                 {"gather_generic", 64, 256, 64},  {"chase", 64, 256, 64},
+                                 {"atomics", 64, 256, 64},         {"draws", 64, 256, 64},
+                                 {"float_atomics", 64, 256, 64},   {"swaps", 64, 256, 32},
+                                 {"copy4", 64, 256, WORDS / 4},    {"one_lane", 64, 256, 512},
+                                 {"one_lane_shared", 64, 256, 16}, {"lock_by_warps", 64, 256, 32},
+                                 {"lock_by_lanes", 4, 128, 4}};
 enum { KERNELS = sizeof kernels / sizeof *kernels };
 
 typedef struct bench {

@@ -90,6 +90,13 @@
 #define BF_ALONE_LOADS(X)                                                                          \
   X(LOAD_32, uint32_t)                                                                             \
   X(LOAD_64, uint64_t)
+/* The block's shared memory at a + the op's offset: X(form, type). */
+#define BF_ALONE_SHARED_LOADS(X)                                                                   \
+  X(LOAD_SHARED_32, uint32_t)                                                                      \
+  X(LOAD_SHARED_64, uint64_t)
+#define BF_ALONE_SHARED_STORES(X)                                                                  \
+  X(STORE_SHARED_32, uint32_t)                                                                     \
+  X(STORE_SHARED_64, uint64_t)
 #define BF_ALONE_STORES(X)                                                                         \
   X(STORE_32, uint32_t)                                                                            \
   X(STORE_64, uint64_t)
@@ -118,14 +125,14 @@
 typedef enum bf_alone_form {
   BF_ALONE_NONE, /* the operation is called */
 #define X(form, ...) BF_ALONE_##form,
-  BF_ALONE_VALUES(X) BF_ALONE_LOADS(X) BF_ALONE_TRUTHS(X) BF_ALONE_STORES(X) BF_ALONE_ATOMICS(X)
-      BF_ALONE_OTHERS(X)
+  BF_ALONE_VALUES(X) BF_ALONE_LOADS(X) BF_ALONE_SHARED_LOADS(X) BF_ALONE_TRUTHS(X)
+      BF_ALONE_STORES(X) BF_ALONE_SHARED_STORES(X) BF_ALONE_ATOMICS(X) BF_ALONE_OTHERS(X)
 #undef X
 } bf_alone_form;
 
 /* Forms that hand their result on, and those that can take it over. */
 static inline bool bf_alone_gives(bf_alone_form form) {
-  return form != BF_ALONE_NONE && form <= BF_ALONE_LOAD_64;
+  return form != BF_ALONE_NONE && form <= BF_ALONE_LOAD_SHARED_64;
 }
 
 /* Which operand of a form is handed on. */

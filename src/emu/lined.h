@@ -105,6 +105,8 @@ static inline bool bf_lined_find(uint32_t site, uint32_t mask, const uint32_t *o
 }
 
 bf_lined *bf_lined_create(void);
+/* bf_lined_count where the sets of an access are full: it may be in the set beside. */
+bool bf_lined_count_beside(bf_lined *tally, const bf_lined_key *key, uint64_t block);
 /* Where to remember an access that was not found, or NULL: what is never the same is not remembered
  * each time. The entry there may hold another, with times that are to be added first. */
 bf_lined_entry *bf_lined_place(bf_lined *tally, const bf_lined_key *key, bf_lined_cost **cost);

@@ -201,8 +201,15 @@ static inline told tell_own(bf_emu_warp *warp, const bf_emu_op *op, bf_op kind, 
       BF_SET_LANES(mask, own, fresh[lane]);                                                        \
       return op + 1;                                                                               \
     }                                                                                              \
+    if (!is_row) {                                                                                 \
+      BF_EACH_LANE(mask, lane) {                                                                   \
+        uint8_t *memory = shared + offset[lane];                                                   \
+        one;                                                                                       \
+      }                                                                                            \
+      return op + 1;                                                                               \
+    }                                                                                              \
     for (unsigned group = 0; group < BF_EMU_LANES; group += 8)                                     \
-      if (is_row && (mask >> group & 0xff) == 0xff) {                                              \
+      if ((mask >> group & 0xff) == 0xff) {                                              \
         uint8_t *memory = shared + offset[group];                                                  \
         eight;                                                                                     \
       } else {                                                                                     \

@@ -72,6 +72,9 @@ void bf_emu_tell_line(bf_emu_warp *warp, const bf_emu_op *op, bf_op kind, unsign
                       const uint32_t *address, const bf_lined_key *line) {
   bf_emu_worker *worker = warp->worker;
   const bf_emu_observer *observer = worker->flight->observer;
+  if (worker->tally && *worker->tally &&
+      bf_lined_count_beside(*worker->tally, line, warp->block->index))
+    return;
   if (worker->tally && *worker->tally && (*worker->tally)->left == 0)
     observer->settle(observer->context, worker->index);
   tell_any(warp, op, kind, width_bytes, line->mask, address, worker->tally ? line : NULL);

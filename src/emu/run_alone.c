@@ -2,6 +2,7 @@
  * no form, or is not as simple as the form takes it to be, is called as for many lanes. */
 #include "emu/alone.h"
 #include "emu/decode.h"
+#include "emu/lined.h"
 #include "emu/near.h"
 #include "emu/single.h"
 #include "emu/warp.h"
@@ -89,6 +90,21 @@ static inline bool is_near(const bf_emu_worker *worker, const bf_emu_op *op, uin
          (address & (size - 1)) == 0 && (!is_write || known->writable);
 }
 
+/* Whether a lane's access to size bytes of the block's own shared memory at offset is there, in
+ * order, and told of: as one that was made before. */
+static inline bool is_told(const bf_emu_warp *warp, const bf_emu_op *op, uint32_t bit,
+                           uint32_t offset, unsigned size) {
+  const bf_emu_block *block = warp->block;
+  const bf_emu_worker *worker = warp->worker;
+  if (block->is_checked || block->shared_bytes < size || offset > block->shared_bytes - size ||
+      offset & (size - 1))
+    return false;
+  if (!worker->flight->observer || block->sample == BF_EMU_UNTOLD)
+    return true;
+  const bf_lined_key key = {op->site, bit, offset, 0, 0};
+  return worker->tally && *worker->tally && bf_lined_count(*worker->tally, &key, block->index);
+}
+
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wpedantic" /* labels as values */
 
@@ -97,11 +113,12 @@ const bf_emu_op *BF_EMU_NAME(bf_emu_run_alone)(bf_emu_warp *warp, const bf_emu_o
 #define X(form, ...)                                                                               \
   [BF_ALONE_WAYS * BF_ALONE_##form] = &&do_##form, &&do_##form##_A, &&do_##form##_B,               \
                    &&do_##form##_C,
-      BF_ALONE_VALUES(X) BF_ALONE_LOADS(X)
+      BF_ALONE_VALUES(X) BF_ALONE_LOADS(X) BF_ALONE_SHARED_LOADS(X)
 #undef X
 #define X(form, ...) [BF_ALONE_WAYS * BF_ALONE_##form] = &&do_##form,
           [BF_ALONE_NONE] = &&do_NONE,
-      BF_ALONE_TRUTHS(X) BF_ALONE_STORES(X) BF_ALONE_ATOMICS(X) BF_ALONE_OTHERS(X)
+      BF_ALONE_TRUTHS(X) BF_ALONE_STORES(X) BF_ALONE_SHARED_STORES(X) BF_ALONE_ATOMICS(X)
+          BF_ALONE_OTHERS(X)
 #undef X
   };
   const uint32_t bit = warp->active;
@@ -113,6 +130,7 @@ const bf_emu_op *BF_EMU_NAME(bf_emu_run_alone)(bf_emu_warp *warp, const bf_emu_o
   uint8_t *by_2 = registers + 2 * lane, *by_4 = registers + 4 * lane, *by_8 = registers + 8 * lane;
   const bf_emu_op *next;
   uint32_t least = least_order(warp);
+  const uint32_t base = bf_near_base(warp, BF_PTX_SPACE_SHARED);
 
   uint64_t last = 0; /* the bits of the result before, where the next form takes it over */
 
@@ -189,6 +207,34 @@ do_NONE:
     GO_ON;                                                                                         \
   }
   BF_ALONE_STORES(X)
+#undef X
+
+#define LOAD_SHARED(label, type, from)                                                             \
+  label : {                                                                                        \
+    uint32_t offset = from(uint32_t, op->a) + (uint32_t)op->offset - base;                         \
+    if (!is_told(warp, op, bit, offset, sizeof(type)))                                             \
+      goto do_NONE;                                                                                \
+    type d = *(const type *)(const void *)(warp->block->shared + offset);                          \
+    VALUE(type, op->d) = d;                                                                        \
+    last = d;                                                                                      \
+    GO_ON;                                                                                         \
+  }
+#define X(form, type)                                                                              \
+  LOAD_SHARED(do_##form, type, VALUE)                                                              \
+  LOAD_SHARED(do_##form##_A, type, LAST)                                                           \
+  do_##form##_B : do_##form##_C : goto do_##form;
+  BF_ALONE_SHARED_LOADS(X)
+#undef X
+
+#define X(form, type)                                                                              \
+  do_##form : {                                                                                    \
+    uint32_t offset = VALUE(uint32_t, op->a) + (uint32_t)op->offset - base;                        \
+    if (!is_told(warp, op, bit, offset, sizeof(type)))                                             \
+      goto do_NONE;                                                                                \
+    *(type *)(void *)(warp->block->shared + offset) = VALUE(type, op->d);                          \
+    GO_ON;                                                                                         \
+  }
+  BF_ALONE_SHARED_STORES(X)
 #undef X
 
 #define POLL(form, type)                                                                           \

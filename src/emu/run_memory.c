@@ -625,15 +625,20 @@ bool BF_EMU_NAME(bf_emu_select_memory)(bf_emu_decoder *decoder,
 
 /* What one lane alone does by itself. */
 extern const bf_alone_row BF_EMU_NAME(bf_emu_alone_memory)[];
-const bf_alone_row BF_EMU_NAME(bf_emu_alone_memory)[] = {{load_global_32, BF_ALONE_LOAD_32},
-                                                         {load_global_64, BF_ALONE_LOAD_64},
-                                                         {load_generic_32, BF_ALONE_LOAD_32},
-                                                         {load_generic_64, BF_ALONE_LOAD_64},
-                                                         {store_global_32, BF_ALONE_STORE_32},
-                                                         {store_global_64, BF_ALONE_STORE_64},
-                                                         {store_generic_32, BF_ALONE_STORE_32},
-                                                         {store_generic_64, BF_ALONE_STORE_64},
-                                                         {NULL, BF_ALONE_NONE}};
+const bf_alone_row BF_EMU_NAME(bf_emu_alone_memory)[] = {
+    {load_global_32, BF_ALONE_LOAD_32},
+    {load_global_64, BF_ALONE_LOAD_64},
+    {load_generic_32, BF_ALONE_LOAD_32},
+    {load_generic_64, BF_ALONE_LOAD_64},
+    {store_global_32, BF_ALONE_STORE_32},
+    {store_global_64, BF_ALONE_STORE_64},
+    {store_generic_32, BF_ALONE_STORE_32},
+    {store_generic_64, BF_ALONE_STORE_64},
+    {load_shared_32, BF_ALONE_LOAD_SHARED_32},
+    {load_shared_64, BF_ALONE_LOAD_SHARED_64},
+    {store_shared_32, BF_ALONE_STORE_SHARED_32},
+    {store_shared_64, BF_ALONE_STORE_SHARED_64},
+    {NULL, BF_ALONE_NONE}};
 
 bool BF_EMU_NAME(bf_emu_select_memory)(bf_emu_decoder *decoder,
                                        const bf_ptx_instruction *instruction, bf_emu_op *op) {

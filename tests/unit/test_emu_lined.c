@@ -56,6 +56,10 @@ static void five_numbers_tell_all_lanes(void **state) {
   }
 }
 
+static bool counts(bf_lined *tally, const bf_lined_key *key) {
+  return bf_lined_count(tally, key, 0) || bf_lined_count_beside(tally, key, 0);
+}
+
 /* Keys that differ in one number, here the jump, there the step and so on, until every set of the
  * table has been filled: those that were not remembered are not found. */
 static void only_the_same_is_counted(void **state) {
@@ -68,15 +72,17 @@ static void only_the_same_is_counted(void **state) {
       bf_lined_key key = like;
       uint32_t *const number[] = {&key.site, &key.mask, &key.first, &key.step, &key.jump};
       *number[field] = field == 1 ? i : *number[field] + i;
-      assert_false(bf_lined_count(tally, &key, 0));
+      assert_false(counts(tally, &key));
       bf_lined_cost *cost;
       bf_lined_entry *entry = bf_lined_place(tally, &key, &cost);
       if (!entry)
         continue;
       *entry = (bf_lined_entry){.key = key};
       tally->left = BF_LINED_TURN;
-      assert_true(bf_lined_count(tally, &key, 0));
+      assert_true(counts(tally, &key));
       assert_int_equal(entry->times, 1);
+      bf_lined_entry *again = bf_lined_place(tally, &key, &cost);
+      assert_true(!again || again == entry); /* each is there once */
     }
     free(tally);
   }
