@@ -158,7 +158,9 @@ static void print_site(run_state *s, const finding *f) {
     bf_text_addf(text, "%s",
                  bf_ptx_op_get(f->analysis->kernel->instruction[site->instruction]->opcode)->name);
   bf_text_addf(text, ": %s\n", site->formula ? site->formula : "not reached");
-  if (!site->has_op)
+  if (site->is_copy && site->is_reached)
+    bf_text_puts(text, "    a copy by the hardware: no wavefronts, no conflicts\n");
+  else if (!site->has_op)
     bf_text_puts(text, "    an operation whose cost is not modelled\n");
   else if (!site->is_reached && site->is_exact)
     bf_text_puts(text, "    no thread of the block gets here\n");

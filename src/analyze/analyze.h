@@ -92,7 +92,8 @@ typedef struct bf_analyze_site {
   uint64_t line;           /* in the PTX */
   const char *source_file; /* from .loc, or NULL */
   uint64_t source_line;
-  bool has_op; /* op and width_bytes say what it is; else no trace can hold it */
+  bool has_op;  /* op and width_bytes say what it is; else no trace can hold it */
+  bool is_copy; /* a bulk or tensor copy, which takes no wavefronts (docs/hopper.md) */
   bf_op op;
   unsigned width_bytes; /* per lane */
   unsigned pieces;      /* that an execution is made of, of which one is listed; 1 but for wmma */

@@ -283,6 +283,8 @@ static bool add_spread(builder *b, const bf_record *record) {
 /* Adds one execution to its site. */
 static void add_execution(builder *b, const bf_record *record) {
   bf_expressions *values = &b->walk->values;
+  if (b->site->is_copy)
+    return; /* whoever makes it, and however often */
   for (const bf_condition *c = record->place.conditions; c; c = c->up)
     if (!is_cause(b, record->repeats, c))
       explain_condition(b, c);
@@ -370,6 +372,7 @@ static void begin_site(builder *b, uint32_t index) {
   bf_ptx_user_line(b->walk->module, instruction, &b->site->source_file, &b->site->source_line);
   b->site->has_op =
       bf_walk_kind(b->walk->function, instruction, &b->site->op, &b->site->width_bytes);
+  b->site->is_copy = instruction->opcode == BF_PTX_OP_CP && bf_ptx_has(instruction, "bulk");
   b->is_rounded = b->site->has_op && instruction->types &&
                   bf_op_side(b->site->op) == BF_SIDE_ATOMIC &&
                   bf_ptx_type_bytes(instruction->type[0]) < b->site->width_bytes;

@@ -282,6 +282,8 @@ static bool read_box(bf_emu_warp *warp, const bf_emu_op *op, unsigned lane, bf_e
     return fail(
         warp, op, BF_EMU_BAD_INSTRUCTION, lane,
         "the tensor map is in shared memory: it must be in a parameter, constant or global");
+  if (!bf_proxy_map_used(warp, op, lane, address))
+    return false;
   memcpy(&box->map, map, sizeof box->map);
   for (unsigned i = 0; i < what->coordinates; i++)
     box->at[i] = BF_LANES(const int32_t, what->at[i])[lane];

@@ -1,10 +1,14 @@
 /* The async proxy's view of shared memory, word by word. */
 #include "emu/proxy.h"
 
+#include "emu/device.h"
 #include "emu/race.h"
+#include "ptx/site.h"
 
 #include <stdio.h>
 #include <stdlib.h>
+
+enum { MOST_MAPS = 32 }; /* that are changed and not acquired; of more, the first are forgotten */
 
 enum { WORD_BYTES = 4, MOST_THREADS = 1024, MOST_WARPS = MOST_THREADS / BF_EMU_LANES };
 
@@ -23,8 +27,17 @@ typedef struct word {
   uint16_t width;         /* of the swizzle that a tensor copy wrote it with; 0: not known */
 } word;
 
+/* A tensor map that a thread has changed, and nobody has acquired. */
+typedef struct changed_map {
+  uint64_t address;
+  const bf_ptx_instruction *by;
+  uint16_t thread;
+} changed_map;
+
 struct bf_emu_proxy {
   uint64_t words;
+  changed_map map[MOST_MAPS];
+  unsigned maps;
   uint32_t fences[MOST_THREADS];
   /* Of every warp: groups of products that it has committed, and that it has waited for. */
   uint32_t committed[MOST_WARPS], waited[MOST_WARPS];
@@ -62,6 +75,7 @@ void bf_proxy_begin(bf_emu_block *block) {
   memset(proxy->fences, 0, sizeof proxy->fences);
   memset(proxy->committed, 0, sizeof proxy->committed);
   memset(proxy->waited, 0, sizeof proxy->waited);
+  proxy->maps = 0;
   memset(proxy->word, 0, proxy->words * sizeof *proxy->word);
 }
 
@@ -243,4 +257,51 @@ void bf_proxy_copy_ends(bf_emu_block *block, uint64_t offset, uint64_t bytes, bo
     if (is_write)
       own->fences = 0;
   }
+}
+
+/* ---- Tensor maps ---- */
+
+void bf_proxy_map_acquired(bf_emu_block *block, uint64_t address) {
+  struct bf_emu_proxy *proxy = block->proxy;
+  unsigned kept = 0;
+  for (unsigned i = 0; proxy && i < proxy->maps; i++)
+    if (proxy->map[i].address != address)
+      proxy->map[kept++] = proxy->map[i];
+  if (proxy)
+    proxy->maps = kept;
+}
+
+void bf_proxy_map_changes(const bf_emu_warp *warp, const bf_emu_op *op, unsigned lane,
+                          uint64_t address) {
+  struct bf_emu_proxy *proxy = warp->block->proxy;
+  const bf_emu_code *code = warp->frame->code;
+  uint32_t index = code->instruction[op - code->op];
+  if (!proxy || index >= code->function->instructions)
+    return;
+  bf_proxy_map_acquired(warp->block, address);
+  if (proxy->maps == MOST_MAPS)
+    memmove(proxy->map, proxy->map + 1, --proxy->maps * sizeof *proxy->map);
+  proxy->map[proxy->maps++] =
+      (changed_map){address, code->function->instruction[index], thread_of(warp, lane)};
+}
+
+bool bf_proxy_map_used(bf_emu_warp *warp, const bf_emu_op *op, unsigned lane, uint64_t address) {
+  const struct bf_emu_proxy *proxy = warp->block->proxy;
+  const bf_emu_flight *flight = warp->worker->flight;
+  unsigned i = 0;
+  while (proxy && i < proxy->maps && proxy->map[i].address != address)
+    i++;
+  if (!proxy || i == proxy->maps)
+    return true;
+  char thread[48], text[300];
+  const char *file;
+  uint64_t line;
+  bf_race_put_place(thread, sizeof thread, proxy->map[i].thread, flight->launch->block);
+  bf_ptx_user_line(flight->kernel->module->ptx, proxy->map[i].by, &file, &line);
+  snprintf(text, sizeof text,
+           "thread %s changed the tensor map at %s:%llu, and no fence.proxy.tensormap has acquired "
+           "it: the copy may use the old one",
+           thread, line && file ? file : "PTX line",
+           (unsigned long long)(line && file ? line : proxy->map[i].by->line));
+  return bf_emu_say_race(warp, op, BF_PTX_SPACE_GLOBAL, lane, address, 128, false, text);
 }

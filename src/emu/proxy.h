@@ -7,6 +7,8 @@
  *     copy reads, before somebody has waited for it;
  *   - a thread or a copy writes to operands of wgmma before wgmma.wait_group says that they were
  * read;
+ *   - a tensor copy uses a map that its block has changed in global memory, without a
+ *     fence.proxy.tensormap of the block that has acquired it since;
  *   - wgmma reads by another swizzle than the one with which a tensor copy has put the data there.
  */
 #ifndef BF_EMU_PROXY_H
@@ -42,6 +44,12 @@ void bf_proxy_products_wait(const bf_emu_warp *warp, uint64_t but);
 bool bf_proxy_copy_begins(bf_emu_warp *warp, const bf_emu_op *op, unsigned lane,
                           bf_emu_block *block, uint64_t offset, uint64_t bytes, bool is_write,
                           unsigned width);
+/* A lane changes the tensor map at a global address, the block acquires it, a tensor copy uses it;
+ * false: a fault, as above. */
+void bf_proxy_map_changes(const bf_emu_warp *warp, const bf_emu_op *op, unsigned lane,
+                          uint64_t address);
+void bf_proxy_map_acquired(bf_emu_block *block, uint64_t address);
+bool bf_proxy_map_used(bf_emu_warp *warp, const bf_emu_op *op, unsigned lane, uint64_t address);
 void bf_proxy_copy_ends(bf_emu_block *block, uint64_t offset, uint64_t bytes, bool is_write);
 
 #endif

@@ -1,7 +1,9 @@
-/* Tensor maps that change in memory: tensormap.replace, tensormap.cp_fenceproxy; and st.bulk, which
- * clears shared memory. */
+/* Tensor maps that change in memory: tensormap.replace, tensormap.cp_fenceproxy and the fence that
+ * acquires them; and st.bulk, which clears shared memory. */
 #include "emu/cluster.h"
 #include "emu/decode.h"
+#include "emu/proxy.h"
+#include "emu/race.h"
 #include "emu/shadow.h"
 #include "emu/tensor_map.h"
 
@@ -90,6 +92,8 @@ static const bf_emu_op *step_replace(bf_emu_warp *warp, const bf_emu_op *op) {
                          "%llu is no value for this field of a tensor map",
                          (unsigned long long)value);
     memcpy(memory, &map, sizeof map);
+    if (address - BF_EMU_SHARED_WINDOW >= BF_EMU_WINDOW_BYTES)
+      bf_proxy_map_changes(warp, op, lane, address);
   }
   return op + 1;
 }
@@ -116,7 +120,19 @@ static const bf_emu_op *step_copy_map(bf_emu_warp *warp, const bf_emu_op *op) {
     if (!source)
       return NULL;
     memcpy(target, source, BF_TENSOR_MAP_BYTES);
+    bf_proxy_map_changes(warp, op, lane, to);
   }
+  return op + 1;
+}
+
+/* fence.proxy.tensormap::generic.acquire: copies behind it use the map as it is. op->detail is
+ * where it lies. */
+static const bf_emu_op *step_acquire(bf_emu_warp *warp, const bf_emu_op *op) {
+  const bf_emu_address *where = op->detail;
+  BF_EACH_LANE(BF_MASK(), lane)
+  bf_proxy_map_acquired(warp->block, bf_emu_address_of(warp, where, lane));
+  __atomic_thread_fence(__ATOMIC_SEQ_CST);
+  bf_race_fence(warp->block, true);
   return op + 1;
 }
 
@@ -220,10 +236,25 @@ static bool select_zeros(bf_emu_decoder *decoder, const bf_ptx_instruction *inst
   return true;
 }
 
+/* fence.proxy.tensormap::generic.acquire.scope [map], 128; */
+static bool select_acquire(bf_emu_decoder *decoder, const bf_ptx_instruction *instruction,
+                           bf_emu_op *op) {
+  bf_emu_address *where = bf_emu_detail(decoder, sizeof *where);
+  if (!where)
+    return true;
+  *where = bf_emu_bind_address(decoder, instruction, &instruction->operand[0], BF_PTX_SPACE_NONE);
+  op->detail = where;
+  op->run = step_acquire;
+  return true;
+}
+
 bool bf_emu_select_tensor_change(bf_emu_decoder *decoder, const bf_ptx_instruction *instruction,
                                  bf_emu_op *op) {
   if (instruction->opcode == BF_PTX_OP_ST && bf_ptx_has(instruction, "bulk"))
     return select_zeros(decoder, instruction, op);
+  if (instruction->opcode == BF_PTX_OP_FENCE && bf_ptx_has(instruction, "tensormap::generic") &&
+      bf_ptx_has(instruction, "acquire") && instruction->operands == 2)
+    return select_acquire(decoder, instruction, op);
   if (instruction->opcode != BF_PTX_OP_TENSORMAP)
     return false;
   return bf_ptx_has(instruction, "cp_fenceproxy") ? select_map_copy(decoder, instruction, op)

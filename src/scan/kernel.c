@@ -114,7 +114,7 @@ static int add_site(const looking *work, bf_scan_kernel *own, const bf_analyze_s
   if (is_worse && !(line->what = explain(work, site, &cost)))
     return bf_no_memory(diagnostic);
   line->sites++;
-  bool is_lost = error || !site->has_op || site->certainty == BF_CERTAIN_NOT;
+  bool is_lost = error || (!site->has_op && !site->is_copy) || site->certainty == BF_CERTAIN_NOT;
   bool is_exact = site->is_exact || site->is_settled;
   line->exact += is_exact && !is_lost;
   line->each += is_exact && !site->is_exact && !is_lost;

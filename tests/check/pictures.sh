@@ -13,7 +13,7 @@ while read -r command; do
   picture=${command##*--svg docs/img/}
   sh -c "\"\$0\" ${command% --svg *} --svg \"\$1\"" "$1/bankfold" "$work/$picture" || faults=1
   cmp "docs/img/$picture" "$work/$picture" || faults=1
-done < <(sed -n 's/^    bankfold \(draw .*--svg .*\)/\1/p' docs/hopper.md)
+done < <(sed -n 's/^ \{4,\}bankfold \(draw .*--svg .*\)/\1/p' docs/hopper.md)
 "$1/bankfold" draw --access 'ld 16 ffffffff stride:8 @<&">' --hash fixed --svg "$work/wide.svg" ||
   faults=1
 "$1/bankfold" hist examples/images/colour.ppm --svg "$work/hist.svg" >/dev/null || faults=1

@@ -30,7 +30,7 @@ finds() {
   local workers
   for workers in 1 3; do
     run "$1" --threads $workers
-    grep -Eq "^bankfold: race: .*$4.* at [^ ]*cases.cu:$2, and .*, [^ ]*cases.cu:$3, block \([0-9],0,0\), thread \([0-9]+,0,0\)$" "$work/err" ||
+    grep -Eq "^bankfold: race: .*$4.* at [^ ]*cases.cu:$2, and .*, [^ ]*cases.cu:$3(, inlined at [^ ]*)?, block \([0-9],0,0\), thread \([0-9]+,0,0\)$" "$work/err" ||
       complain "$1: no message with lines $2 and $3"
     [ "$(cat "$work/out")" = cudaErrorLaunchFailure ] || complain "$1: the program sees $(cat "$work/out")"
   done
@@ -39,7 +39,7 @@ finds() {
 # either CASE FIRST SECOND THREADS: the same where either side may come first.
 either() {
   run "$1"
-  grep -Eq "^bankfold: race: .*$4.* at [^ ]*cases.cu:($2|$3), and .*, [^ ]*cases.cu:($2|$3), block" "$work/err" ||
+  grep -Eq "^bankfold: race: .*$4.* at [^ ]*cases.cu:($2|$3), and .*, [^ ]*cases.cu:($2|$3)(, inlined at [^ ]*)?, block" "$work/err" ||
     complain "$1: no message with lines $2 and $3"
 }
 

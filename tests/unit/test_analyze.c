@@ -340,6 +340,22 @@ static void written_kernels_give_their_formulas(void **state) {
   }
 }
 
+/* Bulk copies take no wavefronts, whoever makes them and however often. */
+static void copies_cost_nothing(void **state) {
+  (void)state;
+  bf_analyze_options options = {.block = {16, 16, 1}};
+  bf_ptx_module *module = parse_body(
+      "ld.shared.u32 %r4, [%r0]; setp.eq.u32 %p1, %r4, 7; @%p1 cp.async.bulk.shared::cluster.global"
+      ".mbarrier::complete_tx::bytes [%r4], [%d1], 64, [%r0];");
+  bf_analysis *analysis = analyze(module, "k", &options);
+  const bf_analyze_site *site = &analysis->site[analysis->sites - 1];
+  assert_true(site->is_copy && site->is_reached && site->is_exact);
+  assert_int_equal(site->accesses, 0);
+  expect_unknowns(site, "");
+  bf_analysis_free(analysis);
+  bf_ptx_free(module);
+}
+
 /* Affine steps, the pattern from them, and conflicts that an unknown offset does not change. */
 static void costs_and_patterns_come_from_the_formula(void **state) {
   (void)state;
@@ -780,6 +796,7 @@ int main(void) {
       cmocka_unit_test(swizzles_are_evaluated),
       cmocka_unit_test(what_is_not_known_is_named),
       cmocka_unit_test(as_much_is_said_as_can_be),
+      cmocka_unit_test(copies_cost_nothing),
       cmocka_unit_test(what_each_access_costs_is_settled),
       cmocka_unit_test(given_parameters_are_read),
       cmocka_unit_test(deciding_parameters_are_found),

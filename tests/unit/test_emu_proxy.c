@@ -103,10 +103,16 @@ static void cases_are_told_apart(void **state) {
   }
 }
 
-#define BOX                                                                                        \
-  START "mov.u32 %x, 0;\n@%one mbarrier.arrive.expect_tx.shared.b64 %q, [%b], 4096;\n"             \
-        "@%one cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes "  \
-        "[%s], [%g, {%x, %x}], [%b];\n" WAIT
+#define BOX_BEHIND(first)                                                                          \
+  START first                                                                                      \
+      "mov.u32 %x, 0;\n@%one mbarrier.arrive.expect_tx.shared.b64 %q, [%b], 4096;\n"               \
+      "@%one cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes "    \
+      "[%s], [%g, {%x, %x}], [%b];\n" WAIT
+#define BOX BOX_BEHIND("")
+/* The fill of the map in global memory becomes what it is. */
+#define CHANGE                                                                                     \
+  "mov.u32 %x, 0; @%one tensormap.replace.tile.fill_mode.global.b1024.b32 [%g], %x;\n" SYNC
+#define ACQUIRE "fence.proxy.tensormap::generic.acquire.gpu [%g], 128;\n"
 /* The product above by a descriptor with other offsets and another layout. */
 #define PRODUCT_BY(bits) "mov.b64 %d, 0x" bits ";\n" MULTIPLY_WITH COMMIT MULTIPLIED("0")
 
@@ -130,6 +136,13 @@ static void swizzles_are_compared(void **state) {
                 "add.u32 %x, %x, 1; setp.lt.u32 %p, %x, 1024;\n@%p bra next;\n" FENCE SYNC
                     PRODUCT_BY("0000001000080000") END,
        NULL},
+      /* A map that was changed is acquired before it is used. */
+      {BF_TENSOR_SWIZZLE_64, BOX_BEHIND(CHANGE ACQUIRE) END, NULL},
+      {BF_TENSOR_SWIZZLE_64, BOX_BEHIND(CHANGE) END,
+       "thread (0,0,0) changed the tensor map at PTX line"},
+      {BF_TENSOR_SWIZZLE_64, BOX_BEHIND(CHANGE ACQUIRE SYNC CHANGE) END,
+       "no fence.proxy.tensormap"},
+      {BF_TENSOR_SWIZZLE_64, BOX_BEHIND(CHANGE "@%one " ACQUIRE) END, NULL},
   };
   for (unsigned i = 0; i < sizeof rows / sizeof *rows; i++) {
     bed at;
