@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Products of matrices and sums of arrays simulated on other GPUs, beside what others have measured of the same kernels.
 
-    bench/published.py build/bankfold [GPU...]
+    bench/published.py build/bankfold [GPU or KERNEL...]      published.ptx: nvcc -arch=compute_80 -ptx published.cu
 
 Products (bench/published.cu) are published as rates of whole matrices, most of 4096 x 4096; here, blocks that fill the GPU two to four times compute over
 k and 2 k elements of rows that are as far apart, and the difference gives the rate. Sums are published for 32 million floats under Nsight Compute, which by its

@@ -22,7 +22,8 @@ ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 RESULTS = os.path.join(ROOT, "bench", "results")
 TIMES, CODE = "2026-11-15-h200-hashed-times.csv", "2026-11-18-sim-worth-ptx.tar.zst"
 # Benchmarks that take a core many minutes: over 60 million warp instructions.
-LEFT_OUT = {"lud", "hough", "hough-binmajor", "stencil", "reduction", "mri-gridding-sort", "fft1024", "lud-diagonal"}
+LEFT_OUT = {"lud", "hough", "hough-binmajor", "stencil", "reduction", "mri-gridding-sort", "fft1024", "lud-diagonal", "needleman-1",
+            "needleman-2"}
 FIELDS = ["benchmark", "kernel", "hash", "launches", "before_ns", "after_ns", "before_wavefronts", "after_wavefronts",
           "before_instructions", "after_instructions", "before_cycles", "after_cycles", "before_work", "after_work"]
 # As in src/sim/worth.c and src/tune/judge.h.
