@@ -9,7 +9,7 @@
 
 typedef struct settings {
   cli_common common;
-  const char *from, *method, *class_, *granule, *most_xors, *share;
+  const char *from, *method, *class_, *granule, *most_xors, *share, *arrays;
   cli_texts also;
   bool pairs, all_candidates, front, hardware, joint;
   double instruction_cost;
@@ -45,6 +45,8 @@ static const cli_option options[] = {
      "stop after this long with the best so far (default 10; 0 = no limit)"},
     {"joint", CLI_FLAG, offsetof(settings, joint), NULL, NULL,
      "exact: a hash together with padding and the place where the data begin"},
+    {"arrays", CLI_TEXT, offsetof(settings, arrays), "OFFSETS", NULL,
+     "exact: a hash for each of the arrays that begin at these bytes, as 0,4096,8192"},
     {"share", CLI_TEXT, offsetof(settings, share), "FILE", NULL,
      "exact: share the search with other processes by this file, or go on with it"},
     {"all-candidates", CLI_FLAG, offsetof(settings, all_candidates), NULL, NULL,
@@ -84,6 +86,9 @@ static int fill_options(const settings *own, bf_solve_options *to, cli_progress 
   if (own->joint && (!is_exact || own->also.count || own->share))
     return cli_usage_error(&cli_solve,
                            "--joint goes with --method exact, one trace and one machine");
+  if (own->arrays && (!is_exact || own->also.count || own->share || own->joint))
+    return cli_usage_error(
+        &cli_solve, "--arrays goes with --method exact, one trace and one machine, not --joint");
   to->shared_file = own->share;
   to->has_most_gates = own->most_xors != NULL;
   to->most_gates = own->most_xors ? (unsigned)atoi(own->most_xors) : 0;
@@ -141,6 +146,38 @@ static int solve_one(const settings *own, bf_loaded_cases *cases, const bf_solve
   return error;
 }
 
+/* The numbers of --arrays. */
+static int parse_begins(const char *given, uint64_t *begin, unsigned *count,
+                        bf_diagnostic *diagnostic) {
+  const char *at = given;
+  for (*count = 0;; at++) {
+    if (*count == BF_ARRAYS_MOST)
+      return bf_fail(diagnostic, BF_BAD_INPUT, "--arrays: more than %d arrays", BF_ARRAYS_MOST);
+    if (!bf_parse_number(&at, &begin[*count]) || (*at && *at != ',') || begin[*count] > UINT32_MAX)
+      return bf_fail(diagnostic, BF_BAD_INPUT,
+                     "--arrays takes bytes at which arrays begin, as 0,4096, not '%s'", given);
+    ++*count;
+    if (!*at)
+      return BF_OK;
+  }
+}
+
+static int solve_arrays(const settings *own, bf_loaded_cases *cases, const bf_solve_options *to,
+                        const bf_search_watch *watch, bf_text *text, bf_diagnostic *diagnostic) {
+  uint64_t begin[BF_ARRAYS_MOST];
+  unsigned count;
+  bf_arrays arrays;
+  BF_TRY(parse_begins(own->arrays, begin, &count, diagnostic));
+  BF_TRY(bf_solve_arrays(cases->item->machine, cases->item->workload, begin, count, to, watch,
+                         &arrays, diagnostic));
+  if (own->common.json)
+    bf_report_arrays_json(&arrays, text);
+  else
+    bf_report_arrays_text(&arrays, text);
+  bf_arrays_clear(&arrays);
+  return BF_OK;
+}
+
 /* Every trace on every machine. */
 static int load(const settings *own, int count, char **arguments, bf_loaded_cases *cases,
                 bf_diagnostic *diagnostic) {
@@ -159,7 +196,8 @@ static int load(const settings *own, int count, char **arguments, bf_loaded_case
 static int solve(const void *given, int count, char **arguments) {
   settings own = *(const settings *)given;
   if (!own.method)
-    own.method = own.class_ || own.most_xors || own.share || own.joint ? "exact" : "ladder";
+    own.method =
+        own.class_ || own.most_xors || own.share || own.joint || own.arrays ? "exact" : "ladder";
   bool ladder = strcmp(own.method, "ladder") == 0;
   bf_solve_options to = {.struct_bytes = sizeof to, .method = BF_METHOD_EXACT};
   cli_progress progress;
@@ -181,8 +219,11 @@ static int solve(const void *given, int count, char **arguments) {
     bf_search_watch watch = {
         .tell = cli_block_bar_tell, .context = &bar, .step = own.method, .share = &cases.counted};
     bar.unit = NULL;
-    error = ladder ? solve_ladder(&own, &cases, &to, &watch, &text, &diagnostic)
-                   : solve_one(&own, &cases, &to, &watch, &text, &diagnostic);
+    error = ladder       ? solve_ladder(&own, &cases, &to, &watch, &text, &diagnostic)
+            : own.arrays ? solve_arrays(&own, &cases, &to, &watch, &text, &diagnostic)
+                         : solve_one(&own, &cases, &to, &watch, &text, &diagnostic);
+    if (error && diagnostic.line && !diagnostic.file[0])
+      snprintf(diagnostic.file, sizeof diagnostic.file, "%s", bf_input_name(arguments[0]));
     cli_progress_end(&progress);
     cli_block_bar_end(&bar);
   }
@@ -212,6 +253,7 @@ const cli_command cli_solve = {
         "bankfold solve kernel.trace --method exact --granule 16   # keep 16-byte accesses\n"
         "bankfold solve a.trace b.trace --also ampere   # one hash for all\n"
         "bankfold solve kernel.trace --joint   # hash, padding and base address together\n"
+        "bankfold solve kernel.trace --arrays 0,4096   # a hash for each of two arrays\n"
         "bankfold solve kernel.trace --most-xors 3   # the best cheap one; --front shows all "
         "trades\n"
         "mpirun -n 8 bankfold solve kernel.trace --share search.txt --time-limit 0   # one search\n"

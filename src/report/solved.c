@@ -109,6 +109,37 @@ void bf_report_solution_json(const char *method, const bf_solution *solution, co
   bf_json_end(&json, '}');
 }
 
+void bf_report_arrays_json(const bf_arrays *arrays, bf_text *text) {
+  bf_json json = {.text = text};
+  bf_json_begin(&json, NULL, '{', false);
+  bf_json_string(&json, "method", "exact");
+  bf_json_number(&json, "conflicts_before", arrays->conflicts_before);
+  bf_json_number(&json, "conflicts_after", arrays->conflicts_after);
+  bf_json_real(&json, "removed", removed(arrays->conflicts_before, arrays->conflicts_after));
+  bf_json_number(&json, "lower_bound", arrays->lower_bound);
+  bf_json_real(&json, "gap", gap(arrays->conflicts_after, arrays->lower_bound));
+  bf_json_bool(&json, "proven", arrays->proven);
+  bf_json_real(&json, "seconds", arrays->seconds);
+  bf_json_real(&json, "counted", arrays->counted);
+  bf_json_begin(&json, "arrays", '[', false);
+  for (unsigned i = 0; i < arrays->count; i++) {
+    const bf_array *own = &arrays->item[i];
+    const bf_solution *solution = &own->solution;
+    bf_json_begin(&json, NULL, '{', true);
+    bf_json_number(&json, "begin_bytes", own->begin_bytes);
+    bf_json_number(&json, "accesses", own->accesses);
+    bf_json_string(&json, "hash", bf_hash_text(solution->hash));
+    bf_json_number(&json, "conflicts_before", solution->conflicts_before);
+    bf_json_number(&json, "conflicts_after", solution->conflicts_after);
+    bf_json_number(&json, "lower_bound", solution->lower_bound);
+    bf_json_bool(&json, "proven", solution->proven);
+    write_cost(&json, solution->hash, solution->bytes_wasted);
+    bf_json_end(&json, '}');
+  }
+  bf_json_end(&json, ']');
+  bf_json_end(&json, '}');
+}
+
 /* Padding may leave less than any XOR hash, of which the bound speaks. */
 static double ladder_gap(const bf_ladder *ladder, const bf_ladder_step *step) {
   return step->conflicts < ladder->lower_bound ? 0 : gap(step->conflicts, ladder->lower_bound);
@@ -198,6 +229,28 @@ void bf_report_solution_text(const char *method, const bf_solution *solution, co
                  (unsigned long long)solution->candidates_tested,
                  (unsigned long long)solution->candidates_total);
   bf_text_addf(text, "time: %.3f s\n", solution->seconds);
+}
+
+void bf_report_arrays_text(const bf_arrays *arrays, bf_text *text) {
+  bf_text_addf(text, "%10s %12s %12s %12s %12s  %s\n", "array at", "accesses", "before", "after",
+               "at least", "hash of the offset");
+  for (unsigned i = 0; i < arrays->count; i++) {
+    const bf_array *own = &arrays->item[i];
+    bf_text_addf(text, "%10llu %12llu %12llu %12llu %12llu  %s\n",
+                 (unsigned long long)own->begin_bytes, (unsigned long long)own->accesses,
+                 (unsigned long long)own->solution.conflicts_before,
+                 (unsigned long long)own->solution.conflicts_after,
+                 (unsigned long long)own->solution.lower_bound, bf_hash_text(own->solution.hash));
+  }
+  bf_text_addf(text, "conflicts: %llu -> %llu (%.1f%% removed), %s\n",
+               (unsigned long long)arrays->conflicts_before,
+               (unsigned long long)arrays->conflicts_after,
+               100 * removed(arrays->conflicts_before, arrays->conflicts_after),
+               arrays->proven ? "proven: no hashes of the class leave fewer" : "not proven");
+  if (arrays->counted < 1)
+    bf_text_addf(text, "Conflicts are estimated from %.1f%% of the accesses of an array.\n",
+                 100 * arrays->counted);
+  bf_text_addf(text, "time: %.3f s\n", arrays->seconds);
 }
 
 void bf_report_cases_text(const bf_loaded_cases *cases, bf_text *text) {

@@ -7,6 +7,7 @@
 #include "search/exact.h"
 #include "search/cheapest.h"
 #include "search/gates.h"
+#include "search/parts.h"
 #include "search/rounds.h"
 #include "search/search.h"
 #include "search/terms.h"
@@ -115,14 +116,22 @@ static void bound_pairs(bf_exact *exact) {
   }
 }
 
-/* What is not proven soon may take for ever: meanwhile pairs may show what is not possible, and
- * local search goes on for a better hash. */
+/* Up to a third of what is left, or of a minute. */
+static double seconds_for_parts(const bf_exact *exact) {
+  double left = exact->deadline ? exact->deadline - bf_seconds() : 60;
+  return left / 3;
+}
+
+/* What is not proven soon may take for ever: meanwhile pairs and parts may show what is not
+ * possible, and local search goes on for a better hash. */
 static void search_on(race *r) {
   const struct timespec pause = {.tv_nsec = 2000000};
   while (bf_seconds() - r->exact->started < 1 && !atomic_load(&r->exact->stop))
     nanosleep(&pause, NULL);
   if (!atomic_load(&r->exact->stop))
     bound_pairs(r->exact);
+  if (!atomic_load(&r->exact->stop) && !r->exact->problem->sampled)
+    bf_parts_bound(r->exact, seconds_for_parts(r->exact));
   if (!atomic_load(&r->exact->stop))
     bf_exact_local_search(r->exact, true, NULL);
 }
@@ -134,7 +143,8 @@ static void run_racer(void *context, unsigned index) {
     return;
   }
   if (index == r->workers + 1) {
-    search_on(r);
+    if (!r->exact->problem->is_part)
+      search_on(r);
     return;
   }
   bool columns_first = index % 2 == 0;
@@ -303,6 +313,8 @@ static int solve_space(bf_exact *exact, bf_found *found, bf_diagnostic *diagnost
     return error;
   found->complete = atomic_load(&exact->proven);
   found->lower_bound = found->complete ? atomic_load(&exact->best) : exact->lower;
+  if (exact->problem->is_part)
+    return BF_OK;
   if (found->complete)
     atomic_store(&exact->stop, false);
   return bf_cheapest(exact, found->row, diagnostic);

@@ -26,7 +26,7 @@ typedef struct bf_exact {
   atomic_bool leave;       /* workers of the search over null spaces are to join the other */
   _Atomic double improved; /* bf_seconds() of the last better hash */
   const bf_solve_options *options;
-  atomic_uint_fast64_t pairs; /* the bound of pairs, once there was time for it */
+  atomic_uint_fast64_t pairs; /* the bound of pairs or of parts, once there was time for it */
   double started, deadline;   /* deadline 0: none */
   double reported;            /* when progress was last told; calling thread only */
   uint64_t lower;             /* what is proven so far; calling thread only */

@@ -32,7 +32,8 @@ typedef struct bf_problem {
   bool exact_model;      /* the cost is the number of conflicts, not only a lower bound of it */
   bool bound_valid;      /* the cost is never more than the number of conflicts */
   bool sampled;          /* some accesses of the workload are left out */
-  uint64_t least;        /* what every hash costs at least, by spectrum.h; of all accesses */
+  bool is_part;   /* of another problem: only what it costs at least is asked for (parts.h) */
+  uint64_t least; /* what every hash costs at least, by spectrum.h; of all accesses */
   const bf_search_watch *watch; /* or NULL */
 } bf_problem;
 

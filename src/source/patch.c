@@ -131,10 +131,9 @@ static void write_cases(const bf_patch_array *array, const char *dimension, bf_t
   bf_text_puts(text, "0)");
 }
 
-/* [dimension + by], or their sum where the dimension is one number. */
-static void write_grown(const bf_source *source, const bf_patch_array *array, size_t open,
-                        uint64_t by, bf_text *text) {
-  size_t first = open + 1, end = source->token[open].partner;
+/* What the tokens first to end-1 say, + by, or their sum where they are one number. */
+static void write_grown(const bf_source *source, const bf_patch_array *array, size_t first,
+                        size_t end, uint64_t by, bf_text *text) {
   uint64_t number;
   if (end == first + 1 && source->token[first].kind == BF_SOURCE_NUMBER &&
       bf_source_value(source, array->declared, NULL, first, end, &number)) {
@@ -165,7 +164,7 @@ void bf_patch_write_declaration(const bf_source *source, const bf_patch_array *a
     size_t open = array->declared->dimension[i];
     bf_text_puts(text, "[");
     if (i == grown)
-      write_grown(source, array, open, by, text);
+      write_grown(source, array, open + 1, source->token[open].partner, by, text);
     else
       write_line(source, open + 1, source->token[open].partner, text);
     bf_text_puts(text, "]");
@@ -263,8 +262,76 @@ static int add_dimension(bf_patch *patch, const bf_patch_array *array, bf_diagno
   bf_text text = {0};
   size_t open = array->declared->dimension[grown], at;
   size_t size = span(patch->source, open + 1, patch->source->token[open].partner, &at);
-  write_grown(patch->source, array, open, by, &text);
+  write_grown(patch->source, array, open + 1, patch->source->token[open].partner, by, &text);
   return add_edit(patch, at, size, &text, diagnostic);
+}
+
+/* Whether the tokens first to end-1 say what is between the brackets of a dimension. */
+static bool is_dimension(const bf_source *source, const bf_source_array *declared, size_t open,
+                         size_t first, size_t end) {
+  size_t from = open + 1, to = source->token[open].partner;
+  uint64_t one, other;
+  if (bf_source_value(source, declared, NULL, from, to, &one) &&
+      bf_source_value(source, declared, NULL, first, end, &other))
+    return one == other;
+  bool is_same = end - first == to - from;
+  for (size_t i = first; i < end && is_same; i++) {
+    const bf_source_token *a = &source->token[i], *b = &source->token[from + (i - first)];
+    is_same =
+        a->size == b->size && memcmp(source->text + a->at, source->text + b->at, a->size) == 0;
+  }
+  return is_same;
+}
+
+/* The first token of each argument of the call whose ( is at open, and behind each its comma or the
+ * parenthesis. Returns how many there are, at most `most`. */
+static unsigned list_arguments(const bf_source *source, size_t open, unsigned most,
+                               size_t argument[][2]) {
+  unsigned count = 0;
+  size_t close = source->token[open].partner, first = open + 1;
+  for (size_t i = first; i <= close && close < source->tokens && count < most; i++) {
+    bool opens = bf_source_is(source, i, "(") || bf_source_is(source, i, "[") ||
+                 bf_source_is(source, i, "{");
+    if (opens && source->token[i].partner < close) {
+      i = source->token[i].partner;
+    } else if (i == close || bf_source_is(source, i, ",")) {
+      argument[count][0] = first;
+      argument[count++][1] = i;
+      first = i + 1;
+    }
+  }
+  return count;
+}
+
+/* Where a function of wmma loads or stores a tile of an array, with the length of its rows as the
+ * distance between those of the tile: that distance grows with them. */
+static int add_tile_strides(bf_patch *patch, const bf_patch_array *array,
+                            bf_diagnostic *diagnostic) {
+  const bf_source *source = patch->source;
+  const bf_source_array *declared = array->declared;
+  uint64_t by;
+  unsigned grown = grown_dimension(array, &by);
+  if (grown + 1 != declared->dimensions || grown == 0)
+    return BF_OK;
+  for (size_t i = declared->end; i + 1 < declared->scope_end; i++) {
+    bool is_load = bf_source_is(source, i, "load_matrix_sync");
+    size_t argument[4][2];
+    if ((!is_load && !bf_source_is(source, i, "store_matrix_sync")) ||
+        !bf_source_is(source, i + 1, "(") || list_arguments(source, i + 1, 4, argument) < 3)
+      continue;
+    size_t first = argument[2][0], end = argument[2][1], at;
+    bool is_named = false;
+    for (size_t k = argument[is_load][0]; k < argument[is_load][1]; k++)
+      is_named = is_named || bf_source_is_use(source, declared, k);
+    if (!is_named || first == end ||
+        !is_dimension(source, declared, declared->dimension[grown], first, end))
+      continue;
+    bf_text text = {0};
+    size_t size = span(source, first, end, &at);
+    write_grown(source, array, first, end, by, &text);
+    BF_TRY(add_edit(patch, at, size, &text, diagnostic));
+  }
+  return BF_OK;
 }
 
 /* Why an array cannot be changed, whatever its uses are; or NULL. */
@@ -331,6 +398,8 @@ static int add_all(bf_patch *patch, const bf_patch_array *array, const bf_source
     BF_TRY(add_macro(patch, array, diagnostic));
   if (!is_direct || map->terms)
     BF_TRY(add_uses(patch, array, use, uses, diagnostic));
+  if (array->is_tentative)
+    BF_TRY(add_tile_strides(patch, array, diagnostic));
   return add_dimension(patch, array, diagnostic);
 }
 

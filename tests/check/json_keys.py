@@ -29,7 +29,7 @@ INVOCATIONS = {
     "analyze": [["tests/data/ptx/tile.sm_90.ptx", "--block", "16x16"], ["tests/golden/products.ptx", "--block", "256"]],
     "scan": [["tests/data/ncu/causes.ptx", "tests/golden", "--no-cache"]],
     "layout": ["--tile 64x64 --write tma --read wgmma:A".split()],
-    "solve": [[TILE, "--joint"], [TILE, "--also", "ampere"], [TILE, "--method", "bit-vector"]],
+    "solve": [[TILE, "--joint"], [TILE, "--arrays", "0,4096"], [TILE, "--also", "ampere"], [TILE, "--method", "bit-vector"]],
     "align": ["--hash fixed --stride 6 --count 32 --range 0:1023 --brute-force".split()],
     "convert": [["--hash", "fixed"], [TILE, "--output", "{folder}/tile.packed"]],
     "emit": [["--hash", "fixed", "--as", "c"]],

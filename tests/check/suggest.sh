@@ -127,6 +127,74 @@ END
 grep -q '^+.*rows\[32\]\[33\]' pointers.diff || complain 'pointers: rows do not grow'
 grep -q '^+.*all' pointers.diff && complain 'pointers: a change that breaks a pointer'
 
+# Tiles of wmma that are loaded and stored with the length of the rows as their stride: it grows with the rows. A stride that
+# does not say that length keeps its array as it is.
+cat >wmma.cu <<'END'
+#include <cstdio>
+#include <mma.h>
+using namespace nvcuda;
+template <int N> __global__ void __launch_bounds__(32) product(const half *in, float *out) {
+  __shared__ half a[16][N];
+  __shared__ float c[16][64];
+  wmma::fragment<wmma::matrix_a, 16, 16, 16, half, wmma::row_major> x;
+  wmma::fragment<wmma::matrix_b, 16, 16, 16, half, wmma::col_major> y;
+  wmma::fragment<wmma::accumulator, 16, 16, 16, float> sum;
+  for (int i = threadIdx.x; i < 16 * N; i += 32)
+    a[i / N][i % N] = in[i];
+  __syncwarp();
+  wmma::fill_fragment(sum, 0);
+  for (int k = 0; k < N; k += 16) {
+    wmma::load_matrix_sync(x, &a[0][k], N);
+    wmma::load_matrix_sync(y, &a[0][k], N);
+    wmma::mma_sync(sum, x, y, sum);
+  }
+  wmma::store_matrix_sync(&c[0][0], sum, 64, wmma::mem_row_major);
+  __syncwarp();
+  for (int i = threadIdx.x; i < 256; i += 32)
+    out[i] = c[i / 16][i % 16];
+}
+__global__ void __launch_bounds__(32) other(const half *in, float *out, int n) {
+  __shared__ half b[16][64];
+  wmma::fragment<wmma::matrix_a, 16, 16, 16, half, wmma::row_major> x;
+  for (int i = threadIdx.x; i < 16 * 64; i += 32)
+    b[i / 64][i % 64] = in[i];
+  __syncwarp();
+  wmma::load_matrix_sync(x, &b[0][0], 2 * 32 + n - n);
+  wmma::load_matrix_sync(x, b[0] + 16, 32 + 32 * (n != 0));
+  out[threadIdx.x] = __half2float(x.x[0]);
+}
+int main() {
+  half h[1024], *in;
+  float f[256], g[32], *out, *more, sum = 0;
+  for (int i = 0; i < 1024; i++)
+    h[i] = __float2half(i % 7 - 3);
+  cudaMalloc(&in, sizeof h);
+  cudaMalloc(&out, sizeof f);
+  cudaMalloc(&more, sizeof g);
+  cudaMemcpy(in, h, sizeof h, cudaMemcpyHostToDevice);
+  product<64><<<1, 32>>>(in, out);
+  other<<<1, 32>>>(in, more, 1);
+  cudaMemcpy(f, out, sizeof f, cudaMemcpyDeviceToHost);
+  cudaMemcpy(g, more, sizeof g, cudaMemcpyDeviceToHost);
+  for (int i = 0; i < 256; i++)
+    sum += f[i] * (i % 5 + 1) + g[i % 32];
+  printf("%f\n", sum);
+}
+END
+"$build/bankfold" suggest wmma.cu --patch wmma.diff >wmma.out || complain "wmma: status $?"
+grep -q '^+.*half a\[16\]\[N + 8\]' wmma.diff || complain 'wmma: rows do not grow'
+[ "$(grep -c '^+.*load_matrix_sync(.*N + 8)' wmma.diff)" = 2 ] || complain 'wmma: strides do not grow'
+grep -q '^+.*b\[16\]' wmma.diff && complain 'wmma: a stride that is not known'
+cp wmma.cu whole.cu
+patch -s -p0 <wmma.diff || complain 'wmma: patch fails'
+if [ -e "$build/runtime/libcudart.so.13" ]; then
+  for version in whole wmma; do
+    nvcc -cudart shared -arch=sm_90 "$version.cu" -o "$version" || complain "$version: nvcc fails"
+    "$build/bankfold" exec "./$version" 2>/dev/null >"$version.printed" || complain "$version: status $?"
+  done
+  cmp <(head -n 1 whole.printed) <(head -n 1 wmma.printed) || complain 'wmma: prints something else'
+fi
+
 # A program, by what it prints and its exit status.
 if [ -e "$build/runtime/libcudart.so.13" ]; then
   nvcc -cudart shared -arch=sm_90 -lineinfo program.cu -o program || complain 'program: nvcc fails'

@@ -1,6 +1,7 @@
 /* Further questions of solve - several cases, few gates, tensor copies, the front - against brute
  * force. */
 #include "sanitized.h"
+#include "search/arrays.h"
 #include "search/ladder.h"
 #include "search/search.h"
 
@@ -338,8 +339,63 @@ static void few_gates_can_be_stopped(void **state) {
   bf_machine_free(machine);
 }
 
+/* A hash for each array is the best of each by itself; what moved to the second array costs there
+ * what it did, whatever the hash of the first. */
+static void arrays_have_hashes_of_their_own(void **state) {
+  (void)state;
+  bf_machine *machine;
+  bf_diagnostic diagnostic;
+  assert_int_equal(bf_machine_load("hopper", NULL, &machine, &diagnostic), BF_OK);
+  const uint64_t begin[] = {0, 4096, 8200};
+  bf_workload *all, *own[3];
+  bf_solution alone[3];
+  assert_int_equal(bf_workload_create(&all), BF_OK);
+  uint64_t seed = 3;
+  for (unsigned a = 0; a < 3; a++) {
+    assert_int_equal(bf_workload_create(&own[a]), BF_OK);
+    for (unsigned i = 0; i < 6; i++) {
+      bf_access access = {.width_bytes = 4, .mask = UINT32_MAX, .count = 1 + i};
+      for (unsigned lane = 0; lane < 32; lane++) {
+        seed = seed * 6364136223846793005u + 1442695040888963407u;
+        access.address[lane] = a == 0 ? 4 * (lane * 8 * (i + 1) % 1024) : 4 * (seed >> 40) % 1024;
+      }
+      assert_int_equal(bf_workload_add(own[a], &access), BF_OK);
+      for (unsigned lane = 0; lane < 32; lane++)
+        access.address[lane] += (uint32_t)begin[a];
+      assert_int_equal(bf_workload_add(all, &access), BF_OK);
+    }
+    alone[a] = solve(machine, own[a], (bf_solve_options){.granule_bytes = 4});
+  }
+  bf_solve_options options = {.struct_bytes = sizeof options, .method = BF_METHOD_EXACT};
+  bf_arrays arrays;
+  assert_int_equal(
+      bf_solve_arrays(machine, all, begin + 1, 2, &options, NULL, &arrays, &diagnostic), BF_OK);
+  assert_int_equal(arrays.count, 3);
+  uint64_t after = 0;
+  for (unsigned a = 0; a < 3; a++) {
+    assert_int_equal(arrays.item[a].begin_bytes, begin[a]);
+    assert_int_equal(arrays.item[a].accesses, 21);
+    assert_int_equal(arrays.item[a].solution.conflicts_before, alone[a].conflicts_before);
+    assert_int_equal(arrays.item[a].solution.conflicts_after, alone[a].conflicts_after);
+    after += alone[a].conflicts_after;
+    bf_solution_clear(&alone[a]);
+    bf_workload_free(own[a]);
+  }
+  assert_true(arrays.proven && arrays.conflicts_after == after && arrays.lower_bound == after);
+  bf_arrays_clear(&arrays);
+  const uint64_t apart[] = {0, 2048}, wrong[] = {0, 4097}, back[] = {4096, 4096};
+  const uint64_t *const refused[] = {apart, wrong, back};
+  for (unsigned i = 0; i < 3; i++)
+    assert_int_equal(
+        bf_solve_arrays(machine, all, refused[i], 2, &options, NULL, &arrays, &diagnostic),
+        BF_BAD_INPUT);
+  bf_workload_free(all);
+  bf_machine_free(machine);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
+      cmocka_unit_test(arrays_have_hashes_of_their_own),
       cmocka_unit_test(few_gates_equal_brute_force),
       cmocka_unit_test(few_gates_can_be_stopped),
       cmocka_unit_test(several_cases_equal_brute_force),

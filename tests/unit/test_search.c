@@ -1,7 +1,9 @@
 /* Searches against brute force, against the documents' examples, and against each other. */
 #include "sanitized.h"
 #include "search/evaluate.h"
+#include "search/fold.h"
 #include "search/ladder.h"
+#include "search/parts.h"
 #include "search/rounds.h"
 #include "search/search.h"
 
@@ -308,6 +310,63 @@ static void exact_equals_brute_force(void **state) {
   }
 }
 
+/* Points of a shape, few words on each, on both halves. */
+static void draw_points(bf_fold_shape *shape, unsigned words, unsigned most) {
+  bf_fold_clear(shape, 1 + random_below(3));
+  for (unsigned half = 0; half < 2; half++) {
+    bf_points drawn = {0};
+    for (unsigned i = 0; i < words; i++) {
+      unsigned point = random_below(BF_FOLD_POINTS);
+      if (bf_points_has(&drawn, point))
+        continue;
+      drawn[point / 64] |= (uint64_t)1 << point % 64;
+      bf_fold_add(shape, half, point, random_below(4) ? 1 : 1 + random_below(most));
+    }
+  }
+}
+
+static void assert_same_fold(const bf_fold *a, const bf_fold *b) {
+  assert_int_equal(a->cost, b->cost);
+  assert_int_equal(a->units, b->units);
+  assert_memory_equal(&a->alive, &b->alive, sizeof a->alive);
+  assert_memory_equal(a->unit, b->unit, a->units * sizeof *a->unit);
+  assert_memory_equal(a->weight, b->weight, a->units * sizeof *a->weight);
+}
+
+/* Nodes folded by every kernel, beside the plain one. */
+static void folds_agree(void **state) {
+  (void)state;
+  random_state = 99;
+  for (unsigned round = 0; round < (IS_SANITIZED ? 100 : 2000); round++) {
+    bf_machine *machine = machine_with("hopper", 32, 32, 12);
+    bf_workload *workload = random_workload(machine, 1 + random_below(40), false);
+    bf_problem problem;
+    assert_int_equal(bf_problem_build(machine, workload, 0, &problem, NULL), BF_OK);
+    unsigned t = random_below(BF_FOLD_POINTS), most = 1 + random_below(4), words = random_below(20);
+    uint64_t below = 1 + random_below(200);
+    bf_fold *fold[8];
+    bool found[8];
+    for (unsigned k = 0; problem.count && bf_kernel_available(k); k++) {
+      fold[k] = bf_fold_new(&problem);
+      assert_non_null(fold[k]);
+      for (unsigned h = 0; h < 2; h++)
+        fold[k]->allowed[h] = ~(uint64_t)0 << (h == 0);
+      for (size_t s = 0; k == 0 && s < problem.count; s++)
+        draw_points(&fold[0]->shape[s], words, most);
+      memcpy(fold[k]->shape, fold[0]->shape, problem.count * sizeof *fold[k]->shape);
+      found[k] = bf_kernel_available(k)->fold(fold[k], t, below);
+      assert_int_equal(found[k], found[0]);
+      if (found[0])
+        assert_same_fold(fold[k], fold[0]);
+    }
+    for (unsigned k = 0; problem.count && bf_kernel_available(k); k++)
+      bf_fold_free(fold[k]);
+    bf_problem_free(&problem);
+    bf_workload_free(workload);
+    bf_machine_free(machine);
+  }
+}
+
 typedef enum proof { BY_NULLS, BY_COLUMNS, BY_FOLDS, PROOFS } proof;
 
 /* Mostly the best one: others are slow. */
@@ -390,6 +449,37 @@ static void each_proof_alone_agrees(void **state) {
     bf_workload_free(workload);
     bf_machine_free(machine);
   }
+}
+
+/* What parts of a workload cost is never more than what the whole does, and often most of it. */
+static void parts_bound_the_whole(void **state) {
+  (void)state;
+  random_state = 77;
+  uint64_t bounds = 0, costs = 0;
+  for (unsigned round = 0; round < (IS_SANITIZED ? 6 : 40); round++) {
+    bf_machine *machine = machine_with("hopper", 1u << (2 + round % 3), 16, 8);
+    bf_workload *workload = random_workload(machine, 20 + random_below(30), round % 2);
+    bool row = round % 4 == 3;
+    bf_solve_options options = {.method = BF_METHOD_EXACT,
+                                .class_ = row ? BF_CLASS_ROW : BF_CLASS_GENERAL,
+                                .granule_bytes = round % 5 == 4 ? 8 : 0};
+    bf_problem problem;
+    assert_int_equal(bf_problem_build(machine, workload, options.granule_bytes, &problem, NULL),
+                     BF_OK);
+    bf_solution solution = solve(machine, workload, options);
+    assert_true(solution.proven);
+    bf_exact exact = {.problem = &problem, .options = &options};
+    atomic_init(&exact.best, UINT64_MAX - 1);
+    bf_parts_bound(&exact, 20);
+    assert_true(atomic_load(&exact.pairs) <= solution.conflicts_after);
+    bounds += atomic_load(&exact.pairs);
+    costs += solution.conflicts_after;
+    bf_solution_clear(&solution);
+    bf_problem_free(&problem);
+    bf_workload_free(workload);
+    bf_machine_free(machine);
+  }
+  assert_true(bounds > costs / 2 && bounds <= costs);
 }
 
 /* Every proof against brute force, on thousands of small workloads. */
@@ -863,7 +953,9 @@ int main(void) {
       cmocka_unit_test(all_costs_agree),
       cmocka_unit_test(bounds_hold),
       cmocka_unit_test(exact_equals_brute_force),
+      cmocka_unit_test(folds_agree),
       cmocka_unit_test(each_proof_alone_agrees),
+      cmocka_unit_test(parts_bound_the_whole),
       cmocka_unit_test(proofs_equal_brute_force),
       cmocka_unit_test(small_classes_equal_brute_force),
       cmocka_unit_test(workloads_reach_their_optimum),
