@@ -116,6 +116,8 @@ typedef struct rt_variable {
   bool reads_fraction; /* of a texture reference: texels are numbers from 0 or -1 to 1 */
 } rt_variable;
 
+typedef struct rt_pool rt_pool; /* pool.c */
+
 /* Streams, events and pools; what they are must be known when a program hands one over. */
 typedef struct rt_object {
   enum { RT_STREAM = 1, RT_EVENT, RT_POOL } kind;
@@ -123,9 +125,9 @@ typedef struct rt_object {
   int priority;
   uint64_t number;
   bool is_recorded;
-  bool is_awaited; /* recorded behind a launch that goes on (beside.c) */
-  double seconds;  /* when it was recorded, by rt_seconds */
-  uint64_t threshold;
+  bool is_awaited;        /* recorded behind a launch that goes on (beside.c) */
+  double seconds;         /* when it was recorded, by rt_seconds */
+  rt_pool *pool;          /* of a pool (pool.c) */
   struct rt_clock *clock; /* of an event: what it follows (order.h), or NULL */
 } rt_object;
 
@@ -176,7 +178,7 @@ typedef struct rt_context {
   rt_map arrays;          /* handle to rt_array */
   rt_map mipmaps;         /* handle to rt_mipmap */
   rt_map textures;        /* handles of textures and surfaces to rt_texture */
-  rt_map allocations;     /* of device memory: address to itself */
+  rt_map allocations;     /* of device memory: address to its pool, or to itself */
   rt_map advice;          /* for allocations: address to rt_advice (advice.c) */
   rt_map exports;         /* of them that other processes may use: address to rt_export (ipc.c) */
   rt_map refused;         /* names already said */
@@ -497,9 +499,28 @@ unsigned rt_stream_flags(const rt_context *context, const void *handle);
 bool rt_is_stream(const rt_context *context, const void *handle);
 /* Whether handle is an event; records it. */
 bool rt_is_event(const rt_context *context, const void *handle);
+/* A new stream, event or pool; a cudaError. */
+int rt_make_object(rt_context *context, int kind, unsigned flags, int priority, void **handle);
+/* The object behind a handle; NULL where it is no such thing. */
+rt_object *rt_find_object(const rt_context *context, const void *handle, int kind);
+/* The end of one; a cudaError. */
+int rt_destroy_object(rt_context *context, void *handle, int kind);
 int rt_record_event(rt_context *context, void *event);
 /* Forgets all streams, events and pools. */
 void rt_destroy_objects(rt_context *context);
+
+/* ---- Memory pools (pool.c) ---- */
+
+/* The pool behind a handle; NULL where it is none. */
+rt_pool *rt_pool_of(const rt_context *context, const void *handle);
+/* The pool that asynchronous allocations come from; NULL where memory is exhausted. */
+rt_pool *rt_pool_current(rt_context *context);
+/* Counts an allocation from a pool; false where it has a bound that is too small. */
+bool rt_pool_take(rt_pool *pool, uint64_t bytes);
+/* Counts the end of one. */
+void rt_pool_give(rt_pool *pool, uint64_t bytes);
+/* The end of a pool, or of the last allocation from it. */
+void rt_pool_free(rt_pool *pool);
 
 /* ---- Occupancy (occupancy.c) ---- */
 

@@ -171,7 +171,7 @@ API(cudaIpcCloseMemHandle, void *address) {
 /* The kind of handle that programs hand to each other: a descriptor of a file. */
 enum { FILE_DESCRIPTOR = 1 };
 
-/* All pools are the same here, so that the file of a pool is empty: memory has files of its own. */
+/* The file of a pool is empty: memory has files of its own. */
 API(cudaMemPoolExportToShareableHandle, void *to, void *pool, int type, unsigned flags) {
   RT_ENTER_DEVICE(context);
   const rt_object *object = rt_map_get(&context->objects, pool);
@@ -185,7 +185,7 @@ API(cudaMemPoolExportToShareableHandle, void *to, void *pool, int type, unsigned
 }
 
 API(cudaMemPoolImportFromShareableHandle, void **pool, void *from, int type, unsigned flags) {
-  static const char any_properties[1];
+  static const char any_properties[64]; /* as large as what a program gives: no bound */
   struct stat status;
   if (type == FILE_DESCRIPTOR && !flags && fstat((int)(intptr_t)from, &status) == 0)
     return cudaMemPoolCreate(pool, any_properties);

@@ -9,8 +9,9 @@ enum { PITCH_BYTES = 512 };
 
 /* ---- Device memory ---- */
 
-/* Device memory, none for 0 bytes; a cudaError. */
-static int allocate(rt_context *context, void **address, uint64_t bytes, unsigned flags) {
+/* Device memory of a pool, or of none (NULL); none for 0 bytes. A cudaError. */
+static int allocate_from(rt_context *context, void **address, uint64_t bytes, unsigned flags,
+                         rt_pool *pool) {
   bf_diagnostic diagnostic;
   uint64_t at, total = rt_memory_bytes(context), used = bf_emu_used_bytes(context->emu);
   if (!address)
@@ -18,15 +19,25 @@ static int allocate(rt_context *context, void **address, uint64_t bytes, unsigne
   *address = NULL;
   if (bytes == 0)
     return cudaSuccess;
-  if (used > total || bytes > total - used ||
-      bf_emu_alloc(context->emu, bytes, flags, &at, &diagnostic) != BF_OK)
+  if (used > total || bytes > total - used || (pool && !rt_pool_take(pool, bytes)))
     return cudaErrorMemoryAllocation;
-  *address = (void *)(uintptr_t)at;
-  if (!rt_map_put(&context->allocations, *address, *address)) {
+  int error = bf_emu_alloc(context->emu, bytes, flags, &at, &diagnostic);
+  void *memory = (void *)(uintptr_t)at;
+  if (!error && !rt_map_put(&context->allocations, memory, pool ? (void *)pool : memory)) {
     bf_emu_release(context->emu, at, &diagnostic);
+    error = BF_NO_MEMORY;
+  }
+  if (error) {
+    if (pool)
+      rt_pool_give(pool, bytes);
     return cudaErrorMemoryAllocation;
   }
+  *address = memory;
   return cudaSuccess;
+}
+
+static int allocate(rt_context *context, void **address, uint64_t bytes, unsigned flags) {
+  return allocate_from(context, address, bytes, flags, NULL);
 }
 
 /* Releases device memory that starts at address; NULL is fine. */
@@ -37,8 +48,12 @@ int rt_release(rt_context *context, void *address) {
   bf_diagnostic diagnostic;
   if (!address)
     return cudaSuccess;
-  if (!rt_map_get(&context->allocations, address))
+  void *pool = rt_map_get(&context->allocations, address);
+  bf_emu_range range;
+  if (!pool)
     return rt_end_import(context, address, RT_POOLED) ? cudaSuccess : cudaErrorInvalidValue;
+  if (pool != address && bf_emu_find(context->emu, (uint64_t)(uintptr_t)address, &range))
+    rt_pool_give(pool, range.bytes);
   rt_map_remove(&context->allocations, address);
   rt_end_export(context, address);
   bf_emu_release(context->emu, (uint64_t)(uintptr_t)address, &diagnostic);
@@ -131,18 +146,18 @@ API(cudaMallocAsync, void **address, size_t bytes, void *stream) {
     return rt_leave(context, cudaErrorInvalidResourceHandle);
   if (rt_is_capturing(context, stream))
     return rt_leave(context, rt_capture_allocate(context, stream, address, bytes));
-  return rt_leave(context, allocate(context, address, bytes, 0));
+  return rt_leave(context, allocate_from(context, address, bytes, 0, rt_pool_current(context)));
 }
 PER_THREAD(cudaMallocAsync, ptsz);
 
 API(cudaMallocFromPoolAsync, void **address, size_t bytes, void *pool, void *stream) {
   RT_ENTER_DEVICE(context);
-  const rt_object *object = rt_map_get(&context->objects, pool);
-  if (!rt_is_stream(context, stream) || !object || object->kind != RT_POOL)
+  rt_pool *own = rt_pool_of(context, pool);
+  if (!rt_is_stream(context, stream) || !own)
     return rt_leave(context, cudaErrorInvalidResourceHandle);
   if (rt_is_capturing(context, stream))
     return rt_leave(context, rt_capture_allocate(context, stream, address, bytes));
-  return rt_leave(context, allocate(context, address, bytes, 0));
+  return rt_leave(context, allocate_from(context, address, bytes, 0, own));
 }
 PER_THREAD(cudaMallocFromPoolAsync, ptsz);
 

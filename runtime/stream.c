@@ -1,5 +1,6 @@
-/* Streams, events and memory pools. Work is done when the call that asks for it returns, so every
- * stream is idle and every recorded event has happened; events hold the clock of rt_seconds. */
+/* Streams and events, and the objects behind handles. Work is done when the call that asks for it
+ * returns, so every stream is idle and every recorded event has happened; events hold the clock of
+ * rt_seconds. */
 #include "graph.h"
 #include "order.h"
 
@@ -7,8 +8,7 @@
 
 /* ---- Objects ---- */
 
-/* A new stream, event or pool; a cudaError. */
-static int make(rt_context *context, int kind, unsigned flags, int priority, void **handle) {
+int rt_make_object(rt_context *context, int kind, unsigned flags, int priority, void **handle) {
   rt_object *object = handle ? calloc(1, sizeof *object) : NULL;
   if (!handle)
     return cudaErrorInvalidValue;
@@ -22,23 +22,22 @@ static int make(rt_context *context, int kind, unsigned flags, int priority, voi
   return cudaSuccess;
 }
 
-/* The object behind a handle; NULL where it is no such thing. */
-static rt_object *find(const rt_context *context, const void *handle, int kind) {
+rt_object *rt_find_object(const rt_context *context, const void *handle, int kind) {
   rt_object *object = rt_map_get(&context->objects, handle);
   return object && (int)object->kind == kind ? object : NULL;
 }
 
 bool rt_is_event(const rt_context *context, const void *handle) {
-  return find(context, handle, RT_EVENT) != NULL;
+  return rt_find_object(context, handle, RT_EVENT) != NULL;
 }
 
-/* The end of one; a cudaError. */
-static int destroy(rt_context *context, void *handle, int kind) {
-  rt_object *object = find(context, handle, kind);
+int rt_destroy_object(rt_context *context, void *handle, int kind) {
+  rt_object *object = rt_find_object(context, handle, kind);
   if (!object)
     return cudaErrorInvalidResourceHandle;
   rt_map_remove(&context->objects, handle);
   free(object->clock);
+  rt_pool_free(object->pool);
   free(object);
   return cudaSuccess;
 }
@@ -48,6 +47,7 @@ void rt_destroy_objects(rt_context *context) {
   for (rt_object *object; (object = rt_map_next(&context->objects, &cursor));) {
     rt_map_remove(&context->objects, object);
     free(object->clock);
+    rt_pool_free(object->pool);
     free(object);
   }
   context->default_pool = context->current_pool = NULL;
@@ -60,11 +60,11 @@ enum { THREADS_OWN = 2 };
 enum { LEAST_PRIORITY = 0, GREATEST_PRIORITY = -5 };
 
 bool rt_is_stream(const rt_context *context, const void *handle) {
-  return (uintptr_t)handle <= THREADS_OWN || find(context, handle, RT_STREAM);
+  return (uintptr_t)handle <= THREADS_OWN || rt_find_object(context, handle, RT_STREAM);
 }
 
 unsigned rt_stream_flags(const rt_context *context, const void *handle) {
-  const rt_object *object = find(context, handle, RT_STREAM);
+  const rt_object *object = rt_find_object(context, handle, RT_STREAM);
   return object ? object->flags : 0;
 }
 
@@ -81,7 +81,7 @@ API(cudaStreamCreateWithPriority, void **stream, unsigned flags, int priority) {
     priority = LEAST_PRIORITY;
   if (priority < GREATEST_PRIORITY)
     priority = GREATEST_PRIORITY;
-  return rt_leave(context, make(context, RT_STREAM, flags, priority, stream));
+  return rt_leave(context, rt_make_object(context, RT_STREAM, flags, priority, stream));
 }
 
 API(cudaStreamCreateWithFlags, void **stream, unsigned flags) {
@@ -94,7 +94,7 @@ API(cudaStreamCreate, void **stream) {
 
 API(cudaStreamDestroy, void *stream) {
   RT_ENTER_DEVICE(context);
-  return rt_leave(context, destroy(context, stream, RT_STREAM));
+  return rt_leave(context, rt_destroy_object(context, stream, RT_STREAM));
 }
 
 API(cudaStreamSynchronize, void *stream) {
@@ -118,7 +118,7 @@ API(cudaStreamWaitEvent, void *stream, void *event, unsigned flags) {
   RT_ENTER_DEVICE(context);
   if (flags > 1)
     return rt_leave(context, cudaErrorInvalidValue);
-  const rt_object *awaited = find(context, event, RT_EVENT);
+  const rt_object *awaited = rt_find_object(context, event, RT_EVENT);
   if (!awaited)
     return rt_leave(context, cudaErrorInvalidResourceHandle);
   int error = check_stream(context, stream), captured;
@@ -134,7 +134,7 @@ PER_THREAD(cudaStreamWaitEvent, ptsz);
 
 API(cudaStreamGetPriority, void *stream, int *priority) {
   RT_ENTER_DEVICE(context);
-  const rt_object *object = find(context, stream, RT_STREAM);
+  const rt_object *object = rt_find_object(context, stream, RT_STREAM);
   int error = priority ? check_stream(context, stream) : cudaErrorInvalidValue;
   if (error == cudaSuccess)
     *priority = object ? object->priority : 0;
@@ -144,7 +144,7 @@ PER_THREAD(cudaStreamGetPriority, ptsz);
 
 API(cudaStreamGetFlags, void *stream, unsigned *flags) {
   RT_ENTER_DEVICE(context);
-  const rt_object *object = find(context, stream, RT_STREAM);
+  const rt_object *object = rt_find_object(context, stream, RT_STREAM);
   int error = flags ? check_stream(context, stream) : cudaErrorInvalidValue;
   if (error == cudaSuccess)
     *flags = object ? object->flags : 0;
@@ -154,7 +154,7 @@ PER_THREAD(cudaStreamGetFlags, ptsz);
 
 API(cudaStreamGetId, void *stream, unsigned long long *number) {
   RT_ENTER_DEVICE(context);
-  const rt_object *object = find(context, stream, RT_STREAM);
+  const rt_object *object = rt_find_object(context, stream, RT_STREAM);
   int error = number ? check_stream(context, stream) : cudaErrorInvalidValue;
   if (error == cudaSuccess)
     *number = object ? object->number : (unsigned long long)(uintptr_t)stream;
@@ -252,7 +252,7 @@ API(cudaEventCreateWithFlags, void **event, unsigned flags) {
   RT_ENTER_DEVICE(context);
   if (flags & ~(unsigned)EVENT_FLAGS)
     return rt_leave(context, cudaErrorInvalidValue);
-  return rt_leave(context, make(context, RT_EVENT, flags, 0, event));
+  return rt_leave(context, rt_make_object(context, RT_EVENT, flags, 0, event));
 }
 
 API(cudaEventCreate, void **event) { return cudaEventCreateWithFlags(event, 0); }
@@ -260,11 +260,11 @@ API(cudaEventCreate, void **event) { return cudaEventCreateWithFlags(event, 0); 
 API(cudaEventDestroy, void *event) {
   RT_ENTER_DEVICE(context);
   rt_forget_captured(context, event);
-  return rt_leave(context, destroy(context, event, RT_EVENT));
+  return rt_leave(context, rt_destroy_object(context, event, RT_EVENT));
 }
 
 int rt_record_event(rt_context *context, void *event) {
-  rt_object *object = find(context, event, RT_EVENT);
+  rt_object *object = rt_find_object(context, event, RT_EVENT);
   if (!object)
     return cudaErrorInvalidResourceHandle;
   object->is_recorded = true;
@@ -283,13 +283,13 @@ API(cudaEventRecordWithFlags, void *event, void *stream, unsigned flags) {
     return rt_leave(context, rt_capture_record(context, stream, event, flags & 1));
   rt_forget_captured(context, event);
   if (rt_is_put_off(context, stream)) {
-    rt_object *object = find(context, event, RT_EVENT);
+    rt_object *object = rt_find_object(context, event, RT_EVENT);
     object->is_recorded = object->is_awaited = true;
     rt_node work = {.kind = RT_NODE_RECORD, .event = event};
     return rt_leave(context, rt_put_off(context, stream, &work));
   }
   if (!context->is_busy) /* else the launch uses the order */
-    rt_order_record(context, find(context, event, RT_EVENT), stream);
+    rt_order_record(context, rt_find_object(context, event, RT_EVENT), stream);
   return rt_leave(context, rt_record_event(context, event));
 }
 PER_THREAD(cudaEventRecordWithFlags, ptsz);
@@ -307,13 +307,13 @@ API(cudaEventSynchronize, void *event) {
     return rt_leave(context, context->sticky);
   if (rt_map_get(&context->captured_events, event))
     return rt_leave(context, cudaErrorCapturedEvent);
-  bool known = find(context, event, RT_EVENT) != NULL;
+  bool known = rt_find_object(context, event, RT_EVENT) != NULL;
   return rt_leave(context, known ? cudaSuccess : cudaErrorInvalidResourceHandle);
 }
 
 API(cudaEventQuery, void *event) {
   rt_context *context = rt_enter();
-  const rt_object *object = find(context, event, RT_EVENT);
+  const rt_object *object = rt_find_object(context, event, RT_EVENT);
   bool is_awaited = object && object->is_awaited;
   rt_leave(context, cudaSuccess);
   return is_awaited ? cudaErrorNotReady : cudaEventSynchronize(event);
@@ -324,7 +324,8 @@ API(cudaEventElapsedTime, float *milliseconds, void *from, void *to) {
   rt_settle(context);
   if (context->sticky != cudaSuccess)
     return rt_leave(context, context->sticky);
-  const rt_object *a = find(context, from, RT_EVENT), *b = find(context, to, RT_EVENT);
+  const rt_object *a = rt_find_object(context, from, RT_EVENT),
+                  *b = rt_find_object(context, to, RT_EVENT);
   if (!milliseconds)
     return rt_leave(context, cudaErrorInvalidValue);
   if (!a || !b || ((a->flags | b->flags) & NO_TIMING) || !a->is_recorded || !b->is_recorded)
@@ -339,114 +340,3 @@ API(cudaEventElapsedTime, float *milliseconds, void *from, void *to) {
 extern __typeof__(cudaEventElapsedTime) cudaEventElapsedTime_v2
     __attribute__((alias("cudaEventElapsedTime")));
 #endif
-
-/* ---- Memory pools: a name for all of device memory ---- */
-
-/* The attribute that says how much a pool keeps, and the number of attributes. */
-enum { POOL_THRESHOLD = 4, POOL_ATTRIBUTES = 8 };
-
-API(cudaMemPoolCreate, void **pool, const void *properties) {
-  RT_ENTER_DEVICE(context);
-  if (!properties)
-    return rt_leave(context, cudaErrorInvalidValue);
-  return rt_leave(context, make(context, RT_POOL, 0, 0, pool));
-}
-
-API(cudaMemPoolDestroy, void *pool) {
-  RT_ENTER_DEVICE(context);
-  if (pool && pool == context->default_pool)
-    return rt_leave(context, cudaErrorInvalidValue);
-  if (pool == context->current_pool) /* and the default one takes its place */
-    context->current_pool = NULL;
-  return rt_leave(context, destroy(context, pool, RT_POOL));
-}
-
-API(cudaDeviceGetDefaultMemPool, void **pool, int device) {
-  RT_ENTER_DEVICE(context);
-  if (!pool || device != 0)
-    return rt_leave(context, pool ? cudaErrorInvalidDevice : cudaErrorInvalidValue);
-  void *made = context->default_pool;
-  int error = made ? cudaSuccess : make(context, RT_POOL, 0, 0, &made);
-  if (error == cudaSuccess) {
-    context->default_pool = made;
-    *pool = made;
-  }
-  return rt_leave(context, error);
-}
-
-API(cudaDeviceGetMemPool, void **pool, int device) {
-  int error = cudaDeviceGetDefaultMemPool(pool, device);
-  if (error != cudaSuccess)
-    return error;
-  RT_ENTER_DEVICE(context);
-  if (context->current_pool)
-    *pool = context->current_pool;
-  return rt_leave(context, cudaSuccess);
-}
-
-API(cudaDeviceSetMemPool, int device, void *pool) {
-  RT_ENTER_DEVICE(context);
-  rt_object *known = find(context, pool, RT_POOL);
-  if (device == 0 && known)
-    context->current_pool = known;
-  return rt_leave(context, device != 0 ? cudaErrorInvalidDevice
-                           : known     ? cudaSuccess
-                                       : cudaErrorInvalidValue);
-}
-
-#if CUDART_MAJOR >= 13
-/* Pools of a location: those of the device (type 1 of locations), pinned memory (allocation type
- * 1). */
-API(cudaMemGetDefaultMemPool, void **pool, const rt_location *location, int type) {
-  if (!location || location->type != 1 || type != 1)
-    return rt_refuse("cudaMemGetDefaultMemPool of memory that is not the device's");
-  return cudaDeviceGetDefaultMemPool(pool, location->number);
-}
-
-API(cudaMemGetMemPool, void **pool, const rt_location *location, int type) {
-  int error = cudaMemGetDefaultMemPool(pool, location, type);
-  return error == cudaSuccess ? cudaDeviceGetMemPool(pool, location->number) : error;
-}
-
-API(cudaMemSetMemPool, const rt_location *location, int type, void *pool) {
-  if (!location || location->type != 1 || type != 1)
-    return rt_refuse("cudaMemSetMemPool of memory that is not the device's");
-  return cudaDeviceSetMemPool(location->number, pool);
-}
-#endif
-
-API(cudaMemPoolTrimTo, void *pool, size_t bytes) {
-  RT_ENTER_DEVICE(context);
-  (void)bytes;
-  return rt_leave(context, find(context, pool, RT_POOL) ? cudaSuccess : cudaErrorInvalidValue);
-}
-
-/* Attributes 1 to 3 are flags of 32 bits, the others numbers of 64. */
-API(cudaMemPoolSetAttribute, void *pool, int attribute, void *value) {
-  RT_ENTER_DEVICE(context);
-  rt_object *object = find(context, pool, RT_POOL);
-  if (!object || !value || attribute < 1 || attribute > POOL_ATTRIBUTES)
-    return rt_leave(context, cudaErrorInvalidValue);
-  if (attribute == POOL_THRESHOLD)
-    object->threshold = *(uint64_t *)value;
-  return rt_leave(context, cudaSuccess);
-}
-
-API(cudaMemPoolGetAttribute, void *pool, int attribute, void *value) {
-  RT_ENTER_DEVICE(context);
-  const rt_object *object = find(context, pool, RT_POOL);
-  if (!object || !value || attribute < 1 || attribute > POOL_ATTRIBUTES)
-    return rt_leave(context, cudaErrorInvalidValue);
-  if (attribute < POOL_THRESHOLD)
-    *(int *)value = 1;
-  else
-    *(uint64_t *)value =
-        attribute == POOL_THRESHOLD ? object->threshold : bf_emu_used_bytes(context->emu);
-  return rt_leave(context, cudaSuccess);
-}
-
-API(cudaMemPoolSetAccess, void *pool, const void *access, size_t count) {
-  RT_ENTER_DEVICE(context);
-  bool fine = find(context, pool, RT_POOL) && (access || count == 0);
-  return rt_leave(context, fine ? cudaSuccess : cudaErrorInvalidValue);
-}

@@ -30,10 +30,16 @@ static int add(listing *list, const bf_ptx_function *function) {
   return BF_OK;
 }
 
-/* Adds the functions with a body whose address an operand, or a part of it, takes. */
+/* Whether an operand is a function with a body that can be called by its address. A kernel is only
+ * launched by its address, from a kernel too, and is judged as a kernel. */
+static bool is_callable(const bf_ptx_operand *operand) {
+  return operand->kind == BF_PTX_SYMBOL && operand->symbol->kind == BF_PTX_SYMBOL_FUNCTION &&
+         operand->symbol->function->has_body && !operand->symbol->function->is_entry;
+}
+
+/* Adds the functions whose address an operand, or a part of it, takes. */
 static int add_operand(listing *list, const bf_ptx_operand *operand) {
-  if (operand->kind == BF_PTX_SYMBOL && operand->symbol->kind == BF_PTX_SYMBOL_FUNCTION &&
-      operand->symbol->function->has_body)
+  if (is_callable(operand))
     return add(list, operand->symbol->function);
   if (operand->kind == BF_PTX_ADDRESS || operand->kind == BF_PTX_VECTOR ||
       operand->kind == BF_PTX_PAIR || operand->kind == BF_PTX_ARGUMENTS)

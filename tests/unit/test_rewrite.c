@@ -365,6 +365,25 @@ static void open_functions(void **state) {
   bf_hash_free(hash);
 }
 
+/* A kernel whose address another one takes is only launched by it: it is rewritten in place. */
+static void launched_kernels(void **state) {
+  (void)state;
+  bf_ptx_module *module =
+      parse(HEAD ".visible .entry k()\n{\n.reg .b32 %r;\n.reg .b64 %rd;\nmov.u32 %r, 0;\n"
+                 "ld.shared.u32 %r, [%r];\nret;\n}\n"
+                 ".global .align 8 .u64 kernels[1] = {k};\n"
+                 ".visible .entry parent()\n{\n.reg .b64 %rd;\nmov.u64 %rd, k;\nret;\n}\n");
+  bf_hash *hash = hash_of("fixed");
+  bf_rewrite_options options = {.context = hash, .hash_of = same, .padding_has_room = true};
+  bf_rewrite_result result;
+  rewrite(module, hash, &result);
+  assert_true(result.kernel[0].is_rewritten);
+  verify(module, &result, &options);
+  bf_rewrite_free(&result);
+  bf_ptx_free(module);
+  bf_hash_free(hash);
+}
+
 /* An array inside a function that stays keeps its size and alignment; that of the copy does not. */
 static void open_function_with_array(void **state) {
   (void)state;
@@ -909,6 +928,7 @@ int main(void) {
       cmocka_unit_test(bad_hashes),
       cmocka_unit_test(nothing_to_do),
       cmocka_unit_test(open_functions),
+      cmocka_unit_test(launched_kernels),
       cmocka_unit_test(open_function_with_array),
       cmocka_unit_test(arrays),
       cmocka_unit_test(unknown_arrays),
