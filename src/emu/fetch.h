@@ -49,14 +49,11 @@ static inline uint32_t bf_fetch_sampled(const bf_emu_op *op, uint32_t mask,
   return sampled & mask;
 }
 
-/* Whether a load of lanes of mask, which lie apart, has been set aside until its memory is fetched;
- * then the operation returns NULL. Addresses are those of registers, before the op's offset, and in
- * the range that the place of the code used last. */
-static inline bool bf_fetch_first(bf_emu_warp *warp, const bf_emu_op *op, uint32_t mask,
-                                  const uint64_t *address) {
+/* bf_fetch_first where the array is large. */
+__attribute__((noinline)) static bool bf_fetch_large(bf_emu_warp *warp, const bf_emu_op *op,
+                                                     uint32_t mask, const uint64_t *address) {
   bf_emu_worker *worker = warp->worker;
-  const bf_emu_known *known = &worker->known[op->site % BF_EMU_KNOWN];
-  if (known->end - known->first <= BF_FETCH_BYTES || !warp->block->may_fetch)
+  if (!warp->block->may_fetch)
     return false;
   if (warp->fetched == op) {
     warp->fetched = NULL;
@@ -71,6 +68,15 @@ static inline bool bf_fetch_first(bf_emu_warp *warp, const bf_emu_op *op, uint32
     return false;
   bf_fetch_begin(warp, op, mask, address);
   return true;
+}
+
+/* Whether a load of lanes of mask, which lie apart, has been set aside until its memory is fetched;
+ * then the operation returns NULL. Addresses are those of registers, before the op's offset, and in
+ * the range that the place of the code used last. */
+static inline bool bf_fetch_first(bf_emu_warp *warp, const bf_emu_op *op, uint32_t mask,
+                                  const uint64_t *address) {
+  const bf_emu_known *known = &warp->worker->known[op->site % BF_EMU_KNOWN];
+  return known->end - known->first > BF_FETCH_BYTES && bf_fetch_large(warp, op, mask, address);
 }
 
 #endif

@@ -1,11 +1,11 @@
 /* Launches: blocks spread over threads of the host.
  *
  * Each worker takes one block after the other and runs its warps in turn, each until it waits for
- * others. A block whose warps all wait for something outside it (they poll memory) is set aside and
- * another one is begun or taken up again, so that blocks may wait for each other; of a cooperative
- * launch all blocks can be in flight. Memory is needed only for blocks in flight; a block that is
- * done leaves its memory to the next. The blocks of a cluster are begun together by one worker,
- * which runs them in turn; their memory stays until all of them are done.
+ * others, or for memory (fetch.h). A block whose warps all wait for something outside it (they poll
+ * memory) is set aside and another one is begun or taken up again, so that blocks may wait for each
+ * other; of a cooperative launch all blocks can be in flight. Memory is needed only for blocks in
+ * flight; a block that is done leaves its memory to the next. The blocks of a cluster are begun
+ * together by one worker, which runs them in turn; their memory stays until all of them are done.
  *
  * The calling thread is the first worker. It begins alone, and after a short while calls the crew
  * of the device: most launches of some programs are over before another thread is awake. */

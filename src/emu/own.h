@@ -209,7 +209,7 @@ static inline told tell_own(bf_emu_warp *warp, const bf_emu_op *op, bf_op kind, 
       return op + 1;                                                                               \
     }                                                                                              \
     for (unsigned group = 0; group < BF_EMU_LANES; group += 8)                                     \
-      if ((mask >> group & 0xff) == 0xff) {                                              \
+      if ((mask >> group & 0xff) == 0xff) {                                                        \
         uint8_t *memory = shared + offset[group];                                                  \
         eight;                                                                                     \
       } else {                                                                                     \

@@ -911,11 +911,13 @@ bool bf_race_far(bf_emu_warp *warp, const bf_emu_op *op, bf_op kind, unsigned wi
   return true;
 }
 
-bool bf_race_sent(bf_emu_warp *warp, const bf_emu_op *op, unsigned lane, const bf_emu_block *owner,
+bool bf_race_sent(bf_emu_warp *warp, const bf_emu_op *op, unsigned lane, bf_emu_block *owner,
                   uint64_t offset, unsigned bytes, bool is_atomic) {
   staged written;
   if (!warp->worker->flight->races)
     return true;
+  bf_race_reads_settle(owner);
+  owner->written = bf_race_stretch(owner);
   access what = describe(warp, op, is_atomic ? BF_OP_RED : BF_OP_ST, bytes, true, &written);
   written.is_known = true;
   written.value = NULL;

@@ -35,7 +35,7 @@ uint32_t bf_race_time(const bf_emu_flight *flight);
 bool bf_race_far(bf_emu_warp *warp, const bf_emu_op *op, bf_op kind, unsigned width_bytes,
                  bool is_write, uint32_t far, const uint64_t *address);
 /* The same of data that a lane sends to bytes of a block (st.async, red.async: is_atomic). */
-bool bf_race_sent(bf_emu_warp *warp, const bf_emu_op *op, unsigned lane, const bf_emu_block *owner,
+bool bf_race_sent(bf_emu_warp *warp, const bf_emu_op *op, unsigned lane, bf_emu_block *owner,
                   uint64_t offset, unsigned bytes, bool is_atomic);
 /* A copy of a lane that was issued before is done: bytes in shared memory from offset on. */
 void bf_race_copied(bf_emu_warp *warp, unsigned lane, uint64_t offset, unsigned bytes);

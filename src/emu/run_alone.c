@@ -52,10 +52,12 @@ static inline uint32_t order_of(const bf_emu_warp *warp, const bf_emu_op *op) {
   return code->order[op - code->op];
 }
 
-/* The least place of a path beside the running one, which that lets pass or takes in (warp.c). */
+/* The least place of a path beside the running one, which that lets pass or takes in (warp.c); 0
+ * where there are too many to look at each time. */
 static uint32_t least_order(const bf_emu_warp *warp) {
-  uint32_t least = UINT32_MAX;
-  for (unsigned i = 0; i < warp->paths; i++) {
+  enum { FEW_PATHS = 4 };
+  uint32_t least = warp->paths > FEW_PATHS ? 0 : UINT32_MAX;
+  for (unsigned i = 0; least && i < warp->paths; i++) {
     const bf_emu_path *path = &warp->path[i];
     if (path->state == BF_EMU_READY && path->join == warp->join && path->frame == warp->frame &&
         order_of(warp, path->at) < least)
