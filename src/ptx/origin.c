@@ -161,6 +161,28 @@ static const bf_ptx_operand *address_of(const bf_ptx_instruction *instruction) {
   return NULL;
 }
 
+unsigned bf_ptx_copied_operand(const bf_ptx_instruction *instruction) {
+  static const char *const others[] = {"prefetch",           "commit_group", "wait_group",
+                                       "multicast::cluster", "cta_group::1", "cta_group::2"};
+  unsigned none = instruction->operands, spaces = 0;
+  bool is_load = false, is_other = instruction->opcode != BF_PTX_OP_CP;
+  bool has_global = false;
+  for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+    is_other |= bf_ptx_has(instruction, others[i]);
+  if (is_other || !bf_ptx_has(instruction, "bulk") || none < 2)
+    return none;
+  for (unsigned i = 0; i < instruction->modifiers; i++) {
+    const char *modifier = instruction->modifier[i];
+    bool is_shared = !strncmp(modifier, "shared::", 8), is_global = !strcmp(modifier, "global");
+    is_load |= is_shared && !spaces;
+    has_global |= is_global;
+    spaces += is_shared || is_global;
+  }
+  unsigned operand = is_load ? 0 : 1;
+  return spaces == 2 && has_global && instruction->operand[operand].kind == BF_PTX_ADDRESS ? operand
+                                                                                           : none;
+}
+
 /* Fills origins with the shared accesses of the function; false when out of memory. */
 static bool collect(analysis *a, bf_ptx_origins *origins) {
   const bf_ptx_function *function = a->function;
@@ -174,7 +196,9 @@ static bool collect(analysis *a, bf_ptx_origins *origins) {
     const bf_ptx_instruction *instruction = function->instruction[i];
     const bf_ptx_operand *address = address_of(instruction);
     uint64_t set = address ? read_operand(a, address) : 0;
-    origins->of_address[i] = set;
+    unsigned copied = bf_ptx_copied_operand(instruction);
+    origins->of_address[i] =
+        copied < instruction->operands ? read_operand(a, instruction->operand[copied].item) : set;
     if (!address || bf_ptx_address_space(instruction, address) != BF_PTX_SPACE_SHARED ||
         bf_ptx_op_get(instruction->opcode)->access == BF_PTX_NO_ACCESS)
       continue;
