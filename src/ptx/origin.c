@@ -162,18 +162,16 @@ static const bf_ptx_operand *address_of(const bf_ptx_instruction *instruction) {
 }
 
 unsigned bf_ptx_copied_operand(const bf_ptx_instruction *instruction) {
-  static const char *const others[] = {"prefetch",           "commit_group", "wait_group",
-                                       "multicast::cluster", "cta_group::1", "cta_group::2"};
   unsigned none = instruction->operands, spaces = 0;
-  bool is_load = false, is_other = instruction->opcode != BF_PTX_OP_CP;
-  bool has_global = false;
-  for (size_t i = 0; i < sizeof others / sizeof *others; i++)
-    is_other |= bf_ptx_has(instruction, others[i]);
-  if (is_other || !bf_ptx_has(instruction, "bulk") || none < 2)
+  bool is_load = false, has_global = false;
+  if (instruction->opcode != BF_PTX_OP_CP || !bf_ptx_has(instruction, "bulk") || none < 2 ||
+      bf_ptx_has(instruction, "prefetch"))
     return none;
   for (unsigned i = 0; i < instruction->modifiers; i++) {
     const char *modifier = instruction->modifier[i];
     bool is_shared = !strncmp(modifier, "shared::", 8), is_global = !strcmp(modifier, "global");
+    if (!strncmp(modifier, "multicast", 9) || !strncmp(modifier, "cta_group", 9))
+      return none;
     is_load |= is_shared && !spaces;
     has_global |= is_global;
     spaces += is_shared || is_global;

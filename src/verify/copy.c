@@ -6,16 +6,15 @@
 #include <string.h>
 
 bool bf_verify_copy_find(const bf_ptx_instruction *instruction, bf_verify_copy *copy) {
-  static const char *const refused[] = {"multicast::cluster", "cta_group::1", "cta_group::2",
-                                        "prefetch",           "commit_group", "wait_group"};
   const char *first = NULL, *second = NULL;
-  if (instruction->opcode != BF_PTX_OP_CP || !bf_ptx_has(instruction, "bulk"))
+  if (instruction->opcode != BF_PTX_OP_CP || !bf_ptx_has(instruction, "bulk") ||
+      bf_ptx_has(instruction, "prefetch") || bf_ptx_has(instruction, "commit_group") ||
+      bf_ptx_has(instruction, "wait_group"))
     return false;
-  for (unsigned i = 0; i < sizeof refused / sizeof *refused; i++)
-    if (bf_ptx_has(instruction, refused[i]))
-      return false;
   for (unsigned i = 0; i < instruction->modifiers; i++) {
     const char *modifier = instruction->modifier[i];
+    if (!strncmp(modifier, "multicast", 9) || !strncmp(modifier, "cta_group", 9))
+      return false; /* it works on other blocks, too */
     if (strcmp(modifier, "global") != 0 && strncmp(modifier, "shared", 6) != 0)
       continue;
     if (second)
