@@ -161,6 +161,26 @@ static const bf_ptx_operand *address_of(const bf_ptx_instruction *instruction) {
   return NULL;
 }
 
+unsigned bf_ptx_copied_operand(const bf_ptx_instruction *instruction) {
+  unsigned none = instruction->operands, spaces = 0;
+  bool is_load = false, has_global = false;
+  if (instruction->opcode != BF_PTX_OP_CP || !bf_ptx_has(instruction, "bulk") || none < 2 ||
+      bf_ptx_has(instruction, "prefetch"))
+    return none;
+  for (unsigned i = 0; i < instruction->modifiers; i++) {
+    const char *modifier = instruction->modifier[i];
+    bool is_shared = !strncmp(modifier, "shared::", 8), is_global = !strcmp(modifier, "global");
+    if (!strncmp(modifier, "multicast", 9) || !strncmp(modifier, "cta_group", 9))
+      return none;
+    is_load |= is_shared && !spaces;
+    has_global |= is_global;
+    spaces += is_shared || is_global;
+  }
+  unsigned operand = is_load ? 0 : 1;
+  return spaces == 2 && has_global && instruction->operand[operand].kind == BF_PTX_ADDRESS ? operand
+                                                                                           : none;
+}
+
 /* Fills origins with the shared accesses of the function; false when out of memory. */
 static bool collect(analysis *a, bf_ptx_origins *origins) {
   const bf_ptx_function *function = a->function;
@@ -174,7 +194,9 @@ static bool collect(analysis *a, bf_ptx_origins *origins) {
     const bf_ptx_instruction *instruction = function->instruction[i];
     const bf_ptx_operand *address = address_of(instruction);
     uint64_t set = address ? read_operand(a, address) : 0;
-    origins->of_address[i] = set;
+    unsigned copied = bf_ptx_copied_operand(instruction);
+    origins->of_address[i] =
+        copied < instruction->operands ? read_operand(a, instruction->operand[copied].item) : set;
     if (!address || bf_ptx_address_space(instruction, address) != BF_PTX_SPACE_SHARED ||
         bf_ptx_op_get(instruction->opcode)->access == BF_PTX_NO_ACCESS)
       continue;

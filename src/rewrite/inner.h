@@ -30,6 +30,7 @@ typedef struct bf_touch {
   unsigned operand; /* the address */
   unsigned width_bytes;
   bool is_tile; /* wmma: width_bytes is that of a line; there are others a stride apart */
+  bool is_copy; /* a bulk copy, whose array has no hash */
 } bf_touch;
 
 bf_touch bf_rewrite_touch(const bf_ptx_instruction *instruction);

@@ -252,6 +252,25 @@ static bool check_origin(search *s, const bf_rewrite_function *own, uint32_t ind
   return true;
 }
 
+/* A bulk copy moves bytes as they lie, by itself. The swizzle of one of a tensor depends on where
+ * its array lies: no other array that grows may move it. */
+static bool check_copy(search *s, const bf_rewrite_function *own, uint32_t index,
+                       const bf_hash *hash) {
+  enum { SWIZZLE_BYTES = 1024 }; /* after which all of them repeat (docs/hopper.md) */
+  const bf_ptx_instruction *instruction = own->function->instruction[index];
+  int array = own->origin[index].first;
+  if (hash)
+    return ADD(s, instruction->line, "a bulk copy of shared memory that is hashed");
+  if (bf_ptx_has(instruction, "tensor") && s->kernel->differs && array >= 0 &&
+      s->plan->variable[array]->alignment_bytes % SWIZZLE_BYTES)
+    return ADD(
+        s, instruction->line,
+        "a tensor copy of %s, whose start is no multiple of %d bytes: its swizzle depends on "
+        "where it lies",
+        s->plan->variable[array]->name, SWIZZLE_BYTES);
+  return true;
+}
+
 /* The hash must keep the access in one piece. */
 static bool check_granule(search *s, const bf_rewrite_function *own, uint32_t index) {
   const bf_hash *hash = bf_rewrite_hash_at(s->plan, s->kernel, own, index);
@@ -260,6 +279,8 @@ static bool check_granule(search *s, const bf_rewrite_function *own, uint32_t in
     return ADD(s, own->function->instruction[index]->line,
                "wmma on shared memory that is hashed: it has one address and one stride for all "
                "lines of a tile, which a hash moves apart");
+  if (own->touch[index].is_copy)
+    return check_copy(s, own, index, hash);
   if (own->touch[index].width_bytes <= granule)
     return true;
   return ADD(s, own->function->instruction[index]->line,
@@ -276,7 +297,8 @@ static bool check_alignment(search *s, const bf_rewrite_function *own, uint32_t 
   const bf_ptx_operand *base = &address->item[0];
   uint64_t offset = (uint64_t)address->offset, width = own->touch[index].width_bytes;
   unsigned known = BF_REWRITE_ROW_BITS;
-  if (s->kernel->refused || own->touch[index].kind != BF_TOUCH_SHARED || own->touch[index].is_tile)
+  if (s->kernel->refused || own->touch[index].kind != BF_TOUCH_SHARED ||
+      own->touch[index].is_tile || own->touch[index].is_copy)
     return true; /* its form may be one that is not understood */
   if (base->kind == BF_PTX_REGISTER)
     known = bf_rewrite_low_zeros(zeros[base->registers->first + base->index]);

@@ -767,6 +767,9 @@ static bool check_access(bf_rewrite_plan *plan, bf_rewrite_kernel_plan *kernel,
   uint64_t line = own->function->instruction[index]->line;
   if (!padding)
     return true;
+  if (own->touch[index].is_copy)
+    return bf_rewrite_add_obstacle(plan, kernel, out, line,
+                                   "a bulk copy of an array with longer rows");
   if (!own->function->is_entry)
     return bf_rewrite_add_obstacle(plan, kernel, out, line,
                                    "an access to an array with longer rows in function %s",

@@ -73,8 +73,8 @@ const char *bf_rewrite_refuse_place(const bf_rewrite_plan *plan,
       variable->alignment_bytes ? variable->alignment_bytes : bf_ptx_type_bytes(variable->type);
   if (row & (row - 1))
     return "rows that are no power of two";
-  if (touch.kind != BF_TOUCH_SHARED || touch.is_tile || address->kind != BF_PTX_ADDRESS ||
-      address->count != 1)
+  if (touch.kind != BF_TOUCH_SHARED || touch.is_tile || touch.is_copy ||
+      address->kind != BF_PTX_ADDRESS || address->count != 1)
     return "an access that is not to one shared address";
   if (address->item[0].kind == BF_PTX_REGISTER
           ? address->item[0].registers->vector || address->item[0].component

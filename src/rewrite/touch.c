@@ -5,6 +5,7 @@
  * in its address: ptxas takes ld.u32 %r, [s] for ld.shared.u32 where s is in shared memory. */
 #include "rewrite/inner.h"
 
+#include "ptx/origin.h"
 #include "ptx/tile.h"
 
 #include <string.h>
@@ -50,7 +51,8 @@ static bool is_shared_name(const bf_ptx_operand *address) {
 
 bool bf_rewrite_lacks_space(const bf_ptx_instruction *instruction) {
   return instruction->space == BF_PTX_SPACE_NONE &&
-         bf_rewrite_touch(instruction).kind == BF_TOUCH_SHARED;
+         bf_rewrite_touch(instruction).kind == BF_TOUCH_SHARED &&
+         !bf_rewrite_touch(instruction).is_copy;
 }
 
 /* Whether a modifier stands before the state space. */
@@ -88,6 +90,11 @@ bf_touch bf_rewrite_touch(const bf_ptx_instruction *instruction) {
   bf_ptx_tile tile;
   if (touch.operand == instruction->operands)
     return touch;
+  if (bf_ptx_copied_operand(instruction) < instruction->operands)
+    return (bf_touch){.kind = BF_TOUCH_SHARED,
+                      .operand = bf_ptx_copied_operand(instruction),
+                      .width_bytes = BF_REWRITE_ROW_BYTES,
+                      .is_copy = true};
   switch (instruction->opcode) {
   case BF_PTX_OP_WMMA:
   case BF_PTX_OP_LD:
@@ -125,7 +132,7 @@ bf_touch bf_rewrite_touch(const bf_ptx_instruction *instruction) {
 }
 
 unsigned bf_rewrite_granule(const bf_touch *touch) {
-  return touch->is_tile ? BF_REWRITE_ROW_BYTES : touch->width_bytes;
+  return touch->is_tile || touch->is_copy ? BF_REWRITE_ROW_BYTES : touch->width_bytes;
 }
 
 /* load_matrix_sync and store_matrix_sync ask for a stride of whole 16 bytes. Published: CUDA C++
@@ -223,7 +230,7 @@ static const char *refuse_operand(const bf_ptx_operand *operand) {
 static const char *refuse_copy(const bf_ptx_instruction *instruction) {
   bool moves = !bf_ptx_has(instruction, "commit_group") && !bf_ptx_has(instruction, "wait_group") &&
                !bf_ptx_has(instruction, "prefetch");
-  if (is_bulk(instruction) && moves)
+  if (is_bulk(instruction) && moves && bf_ptx_copied_operand(instruction) == instruction->operands)
     return bf_ptx_has(instruction, "tensor") ? "cp.async.bulk.tensor on shared memory"
                                              : "cp.async.bulk on shared memory";
   return NULL;
@@ -273,6 +280,8 @@ static const char *refuse_access(const bf_ptx_instruction *instruction, bool rea
     return "an access to a shared variable in a form that .shared does not have";
   if (touch.is_tile && touch.width_bytes == 0)
     return "wmma on shared memory in a form that is not understood";
+  if (touch.is_copy)
+    return NULL;
   if (touch.width_bytes == 0 || (touch.width_bytes > BF_REWRITE_MOST_WIDTH_BYTES && !touch.is_tile))
     return "an access of unknown width";
   return NULL;

@@ -188,8 +188,10 @@ int bf_plan_propose(const bf_plans *plans, bf_plan *plan, const bf_plans_search 
                                 .threads = search->threads,
                                 .only_terms = search->only_terms};
   if (examined->granule_bytes >= BF_REWRITE_ROW_BYTES)
-    snprintf(plan->reason, sizeof plan->reason,
-             "wmma reads tiles, which no hash keeps together, and no longer rows remove conflicts");
+    snprintf(
+        plan->reason, sizeof plan->reason,
+        "wmma and bulk copies take data as they lie, which no hash of the kernel keeps, and no "
+        "longer rows remove conflicts");
   else
     BF_TRY(propose_kernel(plan, &options, diagnostic));
   return accesses->merged ? propose_arrays(plan, examined, &options, diagnostic) : BF_OK;

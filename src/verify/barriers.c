@@ -58,6 +58,17 @@ static bool is_arithmetic(const bf_ptx_instruction *instruction) {
   }
 }
 
+/* Whether a bulk copy uses the variable for its mbarrier alone. */
+static bool is_of_copy(const variable_trail *trail, const bf_ptx_instruction *instruction) {
+  bf_verify_copy copy;
+  if (!bf_verify_copy_find(instruction, &copy))
+    return false;
+  for (unsigned i = 0; i < instruction->operands; i++)
+    if (i != copy.barrier && comes_from(trail, &instruction->operand[i]))
+      return false;
+  return true;
+}
+
 /* Follows the variable through one instruction; false where it escapes. */
 static bool follow(variable_trail *trail, const bf_ptx_instruction *instruction, bool *changed) {
   bool reads = false;
@@ -65,7 +76,7 @@ static bool follow(variable_trail *trail, const bf_ptx_instruction *instruction,
     bool is_written = i == 0 && is_arithmetic(instruction);
     reads |= !is_written && comes_from(trail, &instruction->operand[i]);
   }
-  if (!reads || bf_verify_uses_barrier(instruction))
+  if (!reads || bf_verify_uses_barrier(instruction) || is_of_copy(trail, instruction))
     return true;
   if (!is_arithmetic(instruction))
     return false;

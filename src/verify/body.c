@@ -158,7 +158,11 @@ static void note_calls(bf_verify_body *body, const bf_ptx_instruction *a,
 static void compare_instruction(bf_verify_body *body, const bf_ptx_statement *was,
                                 const bf_ptx_statement *is) {
   const bf_ptx_instruction *a = was->instruction, *b = is->instruction;
-  const char *obstacle = body->scheme ? bf_verify_obstacle(a, body->scheme->makes_generic) : NULL;
+  bf_verify_copy copy;
+  bool is_copy = body->scheme && body->scheme->by_array && bf_verify_copy_find(a, &copy);
+  const char *obstacle = is_copy        ? bf_verify_sees_layout(a) /* judged further on */
+                         : body->scheme ? bf_verify_obstacle(a, body->scheme->makes_generic)
+                                        : NULL;
   if (!same_but_address(a, b, body->scheme))
     fail_pair(body, was, is);
   else if (obstacle)
@@ -327,9 +331,12 @@ static bool prepare(bf_verify_body *body, bf_arena *arena) {
   return body->version && body->slot && body->result;
 }
 
-/* Judges an instruction of the original if it is an access. */
+/* Judges an instruction of the original if it is an access or a bulk copy. */
 static void visit(bf_verify_body *body, uint32_t number) {
-  if (bf_verify_shared_address(body->partner[number]))
+  bf_verify_copy copy;
+  if (bf_verify_copy_find(body->partner[number], &copy))
+    bf_verify_copy_judge(body, number);
+  else if (bf_verify_shared_address(body->partner[number]))
     bf_verify_access(body, body->partner[number], number);
 }
 

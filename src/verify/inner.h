@@ -246,6 +246,17 @@ bool bf_verify_is_homeless(const struct bf_verify_scheme *scheme, const bf_verif
 uint32_t bf_verify_home_of(const struct bf_verify_scheme *scheme, const bf_verify_homes *homes,
                            const bf_ptx_operand *address);
 
+/* ---- copy.c ---- */
+
+/* Operands of a bulk copy: the address in shared memory, and its mbarrier, or how many there are.
+ */
+typedef struct bf_verify_copy {
+  unsigned shared, barrier;
+} bf_verify_copy;
+
+/* Whether an instruction is a bulk copy between global memory and shared memory of the block. */
+bool bf_verify_copy_find(const bf_ptx_instruction *instruction, bf_verify_copy *copy);
+
 /* ---- scheme.c ---- */
 
 typedef const bf_hash *(*bf_verify_hash_of)(void *context, const bf_ptx_function *kernel,
@@ -432,6 +443,8 @@ const bf_ptx_variable *bf_verify_twin_of(const bf_verify_body *body,
 /* Judges an access, the instruction of that number, which is the same as in the original but for
  * the address. */
 void bf_verify_access(bf_verify_body *body, const bf_ptx_instruction *original, uint32_t number);
+/* Judges a bulk copy (copy.c). */
+void bf_verify_copy_judge(bf_verify_body *body, uint32_t number);
 
 /* Bytes that one lane touches at its address, or those of a line of a tile; 0 where that is not
  * known. */

@@ -186,7 +186,10 @@ const bf_ptx_operand *bf_verify_shared_address(const bf_ptx_instruction *instruc
   case BF_PTX_OP_LDMATRIX:
   case BF_PTX_OP_STMATRIX:
   case BF_PTX_OP_MBARRIER:
+    break;
   case BF_PTX_OP_CP:
+    if (bf_ptx_has(instruction, "bulk"))
+      return NULL; /* judged by itself (copy.c) */
     break;
   default:
     return NULL;

@@ -32,10 +32,10 @@ static const refusal refusals[] = {
      6, TILE_IS_HASHED},
     {KERNEL("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%rd1], [%rd2], "
             "%r1, [%rd3];"),
-     5, "cp.async.bulk on shared memory"},
+     5, "a bulk copy of shared memory that is hashed"},
     {KERNEL("cp.async.bulk.tensor.1d.shared::cluster.global.mbarrier::complete_tx::bytes [%rd1], "
             "[%rd2, {%r1}], [%rd3];"),
-     5, "cp.async.bulk.tensor on shared memory"},
+     5, "a bulk copy of shared memory that is hashed"},
     {KERNEL("wgmma.fence.sync.aligned;"), 5,
      "wgmma reads matrices in shared memory by descriptors"},
     {KERNEL("tcgen05.fence::before_thread_sync;"), 5, "tcgen05 reads shared memory by descriptors"},
@@ -104,8 +104,11 @@ static const refusal refusals[] = {
     {KERNEL("st.bulk.weak.shared::cta [%rd1], %rd2, 0;"), 5, "an access of unknown width"},
     {KERNEL("ld.shared.v8.b32 {%r1,%r2,%r3,%r4,%r5,%r6,%r7,%r8}, [%r0];"), 5,
      "an access of unknown width"},
+    {KERNEL("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster "
+            "[%rd1], [%rd2], 16, [%rd3], 1;"),
+     5, "cp.async.bulk on shared memory"},
     {KERNEL("cp.reduce.async.bulk.global.shared::cta.bulk_group.add.u32 [%rd1], [%r1], 16;"), 5,
-     "cp.async.bulk on shared memory"},
+     "a bulk copy of shared memory that is hashed"},
     {KERNEL("mov.u64 %rd1, {%r1, %total_smem_size};"), 5,
      "the size of shared memory, which padding changes"},
     {".entry q()\n{\nret;\n}\n" KERNEL("call q, ();"), 9, "a call of kernel q"},

@@ -15,7 +15,7 @@ static void expect_accepted(bf_verify_result *result) {
 static const struct {
   unsigned kernels_hashed, kernels_unchanged, hashed, exempt;
 } counts[PAIRS] = {{1, 0, 14, 2}, {1, 0, 4, 0}, {1, 0, 12, 0}, {1, 0, 7, 2},
-                   {1, 0, 7, 3},  {2, 1, 5, 0}, {1, 0, 7, 0}};
+                   {1, 0, 7, 3},  {2, 1, 5, 0}, {1, 0, 7, 0},  {1, 0, 2, 7}};
 
 static void test_pairs_are_accepted(void **state) {
   char original[MOST_TEXT], rewritten[MOST_TEXT];
@@ -268,6 +268,15 @@ static const seeded_fault faults[] = {
      ".align 16 .b8 pond", "not aligned to rows", "pond"},
     {"an array left alone that grows by half a row", ARRAYS, "", "plain[260]", "plain[320]",
      "not padded to whole rows", "plain[320]"},
+    /* Bulk copies beside arrays with hashes. */
+    {"a copy to a hashed array", COPIES, "cp.async", "[%r2], [%rd1]", "[%r4], [%rd1]",
+     "differs from the original", "[%r4], [%rd1]"},
+    {"a copy to a hashed address", COPIES, "", "[%r2], [%rd1]", "[%h1], [%rd1]",
+     "differs from the original", "[%h1], [%rd1]"},
+    {"a copy that signals elsewhere", COPIES, "", "1024, [%r3]", "1024, [%r2]",
+     "differs from the original", "1024, [%r2]"},
+    {"a copy of other bytes", COPIES, "bulk.global", "[%r2], 1024", "[%r2], 512",
+     "differs from the original", "[%r2], 512"},
     /* Functions under several hashes. */
     {"a function under another hash", CLONES, "entry two", "outer__bankfold_1", "outer",
      "not the hash of the address", NULL},
@@ -395,6 +404,12 @@ static void test_hashes_are_judged(void **state) {
   expect_hash_rejected(WIDE, "wide=fixed", "not the hash of the address");
   expect_hash_rejected(NARROW, "narrow=pad:32+1", "not proven to be to one array");
   expect_hash_rejected(NARROW, "narrow=perm:5", "moves words to other rows");
+  /* Bulk copies, and their mbarriers, are of arrays without a hash. */
+  expect_hash_rejected(COPIES, "copies=fixed", "not padded to whole rows");
+  expect_hash_rejected(COPIES, "copies=none copies/other=fixed copies/tile=fixed",
+                       "not proven to be of an array without a hash");
+  expect_hash_rejected(COPIES, "copies=none copies/other=fixed copies/barrier=fixed",
+                       "not padded to whole rows");
 }
 
 /* A body of one kernel around instructions, with registers of both sides. */

@@ -26,7 +26,7 @@ typedef struct test_pair {
  * other blocks and in loops; hashes of sums made of that of a summand, and addresses that the hash
  * leaves alone; arrays with hashes of their own; functions under several hashes; the hash of one
  * array for another at the same subscript. */
-enum { NARROW, WIDE, LOOPS, LINEAR, ARRAYS, CLONES, SIBLINGS, PAIRS };
+enum { NARROW, WIDE, LOOPS, LINEAR, ARRAYS, CLONES, SIBLINGS, COPIES, PAIRS };
 static const test_pair pairs[PAIRS] = {
     {"tests/data/verify/narrow.txt", {"narrow"}, "narrow=fixed"},
     {"tests/data/verify/wide.txt", {"wide"}, "wide=cute:3,4,3"},
@@ -39,6 +39,7 @@ static const test_pair pairs[PAIRS] = {
      {"one", "two", "plain"},
      "one=fixed two=cute:3,4,3 plain=none"},
     {"tests/data/verify/siblings.txt", {"siblings"}, "siblings=xor:0,5,15"},
+    {"tests/data/verify/copies.txt", {"copies"}, "copies=none copies/other=fixed"},
 };
 
 /* One side of a text: lines without a mark and those with mark. */
