@@ -96,7 +96,7 @@ if [ "$(uname -m)" = x86_64 ]; then
 fi
 compile corpus "" $(ls kernels/*/*.c kernels/*.c)
 for program in choose loads measure pairs results truth weighted; do
-  $cc $flags ${CFLAGS-} -o "$out/$program" gpu/$program.c gpu/scales.c "$out"/objects/*/*.o $zstd -lsupc++ -lm -ldl
+  $cc $flags ${CFLAGS-} -o "$out/$program" gpu/$program.c gpu/scales.c gpu/tried.c "$out"/objects/*/*.o $zstd -lsupc++ -lm -ldl
 done
 
 # The library for LD_PRELOAD.

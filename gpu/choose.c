@@ -12,7 +12,7 @@
  * benchmark as much smaller than its scale in SCALES, so that multiprocessors are as busy as in
  * what is measured. With --whole it is a whole H200 and the scale of SCALES: for small launches. */
 #include "gpu/scales.h"
-#include "kernels/devices.h"
+#include "gpu/tried.h"
 #include "tune/tune.h"
 
 #include <stdio.h>
@@ -33,41 +33,10 @@ typedef struct subject {
 
 /* ---- Runs ---- */
 
-static int before_launch(void *context, bf_emu_launch *launch, bf_diagnostic *diagnostic) {
-  return bf_trial_before(context, launch, diagnostic);
-}
-
-static int execute_launch(void *context, bf_emu *emu, const bf_emu_launch *launch,
-                          bf_emu_result *result, bf_diagnostic *diagnostic) {
-  return bf_trial_execute(context, emu, launch, NULL, result, diagnostic);
-}
-
-static int after_launch(void *context, const bf_emu_launch *launch, const bf_emu_result *result,
-                        bf_diagnostic *diagnostic) {
-  return bf_trial_after(context, launch, result, diagnostic);
-}
-
 /* Runs the benchmark with the given PTX; what it computes must be right. */
 static int run(const subject *s, const char *ptx, const bf_trial_options *options, bf_trial *trial,
                bf_diagnostic *diagnostic) {
-  bf_device device;
-  bf_trial_watch *watch;
-  bf_corpus_outcome outcome = {0};
-  BF_TRY(bf_trial_open(options, trial, &watch, diagnostic));
-  bf_emu_device_options device_options = {.workers = 1,
-                                          .before = before_launch,
-                                          .execute = execute_launch,
-                                          .after = after_launch,
-                                          .context = watch};
-  int error = bf_emu_device_create(s->benchmark->name, ptx, &device_options, &device, diagnostic);
-  if (!error) {
-    error = bf_corpus_execute(s->benchmark, &device, s->scale, 0, &outcome, diagnostic);
-    bf_emu_device_free(&device);
-  }
-  bf_trial_close(watch);
-  if (!error && outcome.wrong)
-    error = bf_fail(diagnostic, BF_BAD_INPUT, "%s: %s", s->benchmark->name, outcome.first_wrong);
-  return error;
+  return gpu_try(s->benchmark, s->scale, 0, ptx, options, trial, diagnostic);
 }
 
 /* bf_plans_runner.run */

@@ -6,8 +6,7 @@
  * place, and prints a line of CSV for each kernel: benchmark, NAME ("plain"), kernel, launches, and
  * what the judge knows of them: wavefronts, instructions, cycles, work cycles. Of large launches a
  * part is simulated, as by sim --sample auto. */
-#include "kernels/devices.h"
-#include "tune/trial.h"
+#include "gpu/tried.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,46 +20,15 @@ typedef struct subject {
   bf_trial_options options; /* but for the sampler */
 } subject;
 
-static int before_launch(void *context, bf_emu_launch *launch, bf_diagnostic *diagnostic) {
-  return bf_trial_before(context, launch, diagnostic);
-}
-
-static int execute_launch(void *context, bf_emu *emu, const bf_emu_launch *launch,
-                          bf_emu_result *result, bf_diagnostic *diagnostic) {
-  return bf_trial_execute(context, emu, launch, NULL, result, diagnostic);
-}
-
-static int after_launch(void *context, const bf_emu_launch *launch, const bf_emu_result *result,
-                        bf_diagnostic *diagnostic) {
-  return bf_trial_after(context, launch, result, diagnostic);
-}
-
-/* Runs the benchmark with the given PTX; what it computes must be right. */
+/* Runs the benchmark with the given PTX; a new sampler for each, as launches of one do not tell
+ * what those of another take. */
 static int run(const subject *s, const char *ptx, bf_trial *trial, bf_diagnostic *diagnostic) {
-  bf_device device;
-  bf_trial_watch *watch;
-  bf_corpus_outcome outcome = {0};
   bf_trial_options options = s->options;
   options.sampler = bf_sim_sampler_create(0);
   if (!options.sampler)
     return bf_no_memory(diagnostic);
-  int error = bf_trial_open(&options, trial, &watch, diagnostic);
-  if (!error) {
-    bf_emu_device_options device_options = {.workers = 1,
-                                            .before = before_launch,
-                                            .execute = execute_launch,
-                                            .after = after_launch,
-                                            .context = watch};
-    error = bf_emu_device_create(s->benchmark->name, ptx, &device_options, &device, diagnostic);
-    if (!error) {
-      error = bf_corpus_execute(s->benchmark, &device, s->scale, s->seed, &outcome, diagnostic);
-      bf_emu_device_free(&device);
-    }
-    bf_trial_close(watch);
-  }
+  int error = gpu_try(s->benchmark, s->scale, s->seed, ptx, &options, trial, diagnostic);
   bf_sim_sampler_free(options.sampler);
-  if (!error && outcome.wrong)
-    error = bf_fail(diagnostic, BF_BAD_INPUT, "%s", outcome.first_wrong);
   return error;
 }
 
@@ -111,7 +79,7 @@ int main(int argc, char **argv) {
   for (int i = 4; i < argc && !error; i++)
     error = print_file(&s, argv[i], &diagnostic);
   if (error)
-    fprintf(stderr, "pairs: %s: %s\n", argv[1], diagnostic.message);
+    fprintf(stderr, "pairs: %s\n", diagnostic.message);
   bf_sim_gpu_free(gpu);
   return error ? 2 : 0;
 }
