@@ -7,11 +7,10 @@
  *  cycles   on the simulator: it takes fewer by more than the error of half of all simulated gains
  *           (BF_JUDGE_SIMULATED_GAIN); or fewer, and it saves work that is at least
  *           BF_JUDGE_MARGIN_PERCENT of its time - the simulator knows what overlaps, but can err;
- *  predicted  from the PTX (predict.h): two estimates must agree. It takes fewer cycles by more than
- *           the error of the prediction, and it leaves less work, as counts have it, by so much that
- *           it would be told from another candidate;
- *  counts   of the emulator, or predicted: the wavefronts that are saved are more than those that
- *           the added instructions are worth (bf_cost_in_wavefronts). */
+ *  predicted  from the PTX (predict.h): two estimates must agree. It takes fewer cycles by more
+ * than the error of the prediction, and it leaves less work, as counts have it, by so much that it
+ * would be told from another candidate; counts   of the emulator, or predicted: the wavefronts that
+ * are saved are more than those that the added instructions are worth (bf_cost_in_wavefronts). */
 #ifndef BF_TUNE_JUDGE_H
 #define BF_TUNE_JUDGE_H
 
