@@ -75,6 +75,11 @@ static bool saves_work(const bf_comparison *c) {
          c->after.work_cycles * 100 + c->before.cycles * BF_JUDGE_MARGIN_PERCENT;
 }
 
+/* Whether the simulated gain is beyond the error of the simulator. */
+static bool is_beyond_error(const bf_comparison *c) {
+  return (double)c->before.cycles > BF_JUDGE_SIMULATED_GAIN * (double)c->after.cycles;
+}
+
 /* Whether the work that is left is told from that of the kernel as it is, which adds no code. */
 static bool leaves_less(const bf_comparison *c) {
   return bf_judge_gain(c) > BF_JUDGE_LEAST_WORK * cost_of(&c->before);
@@ -85,7 +90,7 @@ bool bf_judge_is_worth(const bf_comparison *c) {
   case TIMES:
     return is_faster(c);
   case CYCLES:
-    return c->after.cycles < c->before.cycles && saves_work(c);
+    return c->after.cycles < c->before.cycles && (saves_work(c) || is_beyond_error(c));
   case PREDICTED:
     return bf_judge_share(c) * (1 + bf_judge_noise(c)) < 1 && leaves_less(c);
   default:

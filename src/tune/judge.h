@@ -4,14 +4,13 @@
  *
  *  times    on a GPU: it takes less time by more than a hundredth, and by more than the noise of
  *           either;
- *  cycles   on the simulator: two estimates must agree. It takes fewer cycles - the simulator knows
- *           what overlaps, but can err - and it saves work that is at least BF_JUDGE_MARGIN_PERCENT
- *           of its time;
- *  predicted  from the PTX (predict.h): two estimates must agree here too. It takes fewer cycles by
- *           more than the error of the prediction, and it leaves less work, as counts have it, by
- *           so much that it would be told from another candidate;
- *  counts   of the emulator, or predicted: the wavefronts that are saved are more than those that
- *           the added instructions are worth (bf_cost_in_wavefronts). */
+ *  cycles   on the simulator: it takes fewer by more than the error of half of all simulated gains
+ *           (BF_JUDGE_SIMULATED_GAIN); or fewer, and it saves work that is at least
+ *           BF_JUDGE_MARGIN_PERCENT of its time - the simulator knows what overlaps, but can err;
+ *  predicted  from the PTX (predict.h): two estimates must agree. It takes fewer cycles by more
+ * than the error of the prediction, and it leaves less work, as counts have it, by so much that it
+ * would be told from another candidate; counts   of the emulator, or predicted: the wavefronts that
+ * are saved are more than those that the added instructions are worth (bf_cost_in_wavefronts). */
 #ifndef BF_TUNE_JUDGE_H
 #define BF_TUNE_JUDGE_H
 
@@ -39,6 +38,10 @@ typedef struct bf_comparison {
 } bf_comparison;
 
 enum { BF_JUDGE_MARGIN_PERCENT = 4 };
+
+/* A simulated gain of more than this lies beyond the error of half of all simulated gains of
+ * rewritten kernels: share 0.201 of half A (bench/results/2026-11-18-sim-worth.md, sim/worth.h). */
+#define BF_JUDGE_SIMULATED_GAIN 1.0255
 
 /* What a kernel must gain at least on a GPU, and the least difference between two candidates, as a
  * share of the time. */

@@ -23,6 +23,7 @@ static void intervals_are_those_of_the_share(void **state) {
   bf_sim_gpu *gpu = load("h200");
   static const double after[] = {50, 80, 99, 100, 101, 130};
   assert_true(gpu->worth_share > 0);
+  assert_true(gpu->rewrite_share > gpu->worth_share); /* code differs, too */
   for (unsigned i = 0; i < sizeof after / sizeof *after; i++) {
     bf_sim_worth worth = bf_sim_worth_find(gpu->worth_share, 100, after[i]);
     assert_true(is_near(worth.gain, 100 / after[i]));
