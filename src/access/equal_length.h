@@ -15,7 +15,7 @@ typedef struct bf_equal_length {
 bf_equal_length bf_equal_length_of(const bf_shape *shape);
 /* Whether a shape is better listed so. */
 bool bf_equal_length_is_better(const bf_shape *shape, bf_equal_length with);
-/* Writes the numbers; returns where they end. */
+/* Writes the numbers; returns where they end. Seven bytes more are overwritten. */
 unsigned char *bf_equal_length_put(unsigned char *at, const bf_shape *shape, bf_equal_length with);
 /* Reads those of the active lanes of access, by the kernel if there is one and it can; the others
  * get address 0. *at moves behind them. Returns what is wrong with them, or NULL. */

@@ -113,13 +113,16 @@ static bool same_site(const char *a, const char *b) {
   return a == b || (a && b && strcmp(a, b) == 0);
 }
 
-/* The tag of an access of that shape. *recalled becomes the number of the shape that it repeats. */
+/* The tag of an access of that shape. *recalled becomes the number of the shape that it repeats,
+ * and *key that by which its shape is found where its addresses are listed. */
 static unsigned choose_tag(const bf_trace_writer *writer, const bf_access *access,
-                           const bf_shape *shape, int *recalled) {
+                           const bf_shape *shape, int *recalled, unsigned *key) {
   const bf_access *before = &writer->previous;
   const bf_shapes *shapes = &writer->shapes;
-  if (writer->accesses == 0)
+  if (writer->accesses == 0) {
+    *recalled = bf_shapes_find(shapes, shape, key);
     return TAG_ACCESS | HAS_OP | HAS_MASK | HAS_COUNT | HAS_SITE | ADDRESSES_LISTED;
+  }
   unsigned tag = TAG_ACCESS | (access->count != before->count ? HAS_COUNT : 0);
   unsigned other_op =
       access->op != before->op || access->width_bytes != before->width_bytes ? HAS_OP : 0;
@@ -129,7 +132,7 @@ static unsigned choose_tag(const bf_trace_writer *writer, const bf_access *acces
     return tag | other_op | other_site |
            (first == shapes->first ? ADDRESSES_SAME : ADDRESSES_MOVED);
   }
-  *recalled = bf_shapes_find(shapes, shape);
+  *recalled = bf_shapes_find(shapes, shape, key);
   if (*recalled < 0)
     return tag | other_op | other_site | (access->mask != before->mask ? HAS_MASK : 0) |
            ADDRESSES_LISTED;
@@ -164,7 +167,7 @@ static unsigned char *put_equal_length(unsigned char *at, const bf_shape *shape,
 
 /* Takes access for the one before. */
 static void remember(bf_trace_writer *writer, const bf_access *access, const bf_shape *shape,
-                     unsigned form, int recalled, uint32_t site) {
+                     unsigned form, int recalled, unsigned key, uint32_t site) {
   bf_shapes *shapes = &writer->shapes;
   bf_access *before = &writer->previous;
   const char *kept = site ? bf_sites_text(&writer->sites, site - 1) : NULL;
@@ -175,7 +178,7 @@ static void remember(bf_trace_writer *writer, const bf_access *access, const bf_
     bf_shape *next = bf_shapes_next(shapes);
     *next = *shape;
     next->site = kept;
-    bf_shapes_index(shapes);
+    bf_shapes_index(shapes, key);
   }
   before->op = access->op;
   before->width_bytes = access->width_bytes;
@@ -204,7 +207,8 @@ int bf_packed_put_access(bf_trace_writer *writer, const bf_access *access,
     BF_TRY(bf_access_check_writable(access, diagnostic));
   BF_TRY(put_site(writer, access->site, &site, diagnostic));
   int recalled = -1;
-  unsigned tag = choose_tag(writer, access, &shape, &recalled);
+  unsigned key = 0;
+  unsigned tag = choose_tag(writer, access, &shape, &recalled, &key);
   bf_equal_length lengths = {0, 0};
   if ((tag & ADDRESSES) == ADDRESSES_LISTED) {
     lengths = bf_equal_length_of(&shape);
@@ -228,7 +232,7 @@ int bf_packed_put_access(bf_trace_writer *writer, const bf_access *access,
   at = tag & EQUAL_LENGTH ? put_equal_length(at, &shape, first, lengths, before)
                           : put_addresses(at, tag & ADDRESSES, access, before);
   append(&writer->buffer, bytes, at);
-  remember(writer, access, &shape, tag & ADDRESSES, recalled, site);
+  remember(writer, access, &shape, tag & ADDRESSES, recalled, key, site);
   return BF_OK;
 }
 

@@ -66,8 +66,8 @@ enum { WAYS = 4 };
 
 static unsigned place_of(unsigned key, unsigned way) { return (key + way) % (4 * BF_SHAPES); }
 
-int bf_shapes_find(const bf_shapes *shapes, const bf_shape *shape) {
-  unsigned key = key_of(shape);
+int bf_shapes_find(const bf_shapes *shapes, const bf_shape *shape, unsigned *found_by) {
+  unsigned key = *found_by = key_of(shape);
   for (unsigned way = 0; way < WAYS; way++) {
     int number = shapes->of_key[place_of(key, way)] - 1;
     if (number < 0)
@@ -86,8 +86,7 @@ bf_shape *bf_shapes_next(bf_shapes *shapes) {
   return &shapes->shape[shapes->number];
 }
 
-void bf_shapes_index(bf_shapes *shapes) {
-  unsigned key = key_of(&shapes->shape[shapes->number]);
+void bf_shapes_index(bf_shapes *shapes, unsigned key) {
   unsigned place = place_of(key, (unsigned)(shapes->made % WAYS));
   for (unsigned way = 0; way < WAYS; way++)
     if (shapes->of_key[place_of(key, way)] == 0)

@@ -43,12 +43,12 @@ bool bf_shape_fits(const bf_shape *shape, int64_t first, unsigned width_bytes,
                    uint64_t allocation_bytes);
 /* Whether two shapes have the same lanes and distances. */
 bool bf_shape_equal(const bf_shape *a, const bf_shape *b);
-/* The number of a remembered shape with the operation, width, lanes and distances of shape, or -1.
- */
-int bf_shapes_find(const bf_shapes *shapes, const bf_shape *shape);
+/* The number of a remembered shape with the operation, width, lanes and distances of shape, or -1;
+ * *key is by which such a shape is found. */
+int bf_shapes_find(const bf_shapes *shapes, const bf_shape *shape, unsigned *key);
 /* The next shape, to be filled; its number becomes that of the access before. */
 bf_shape *bf_shapes_next(bf_shapes *shapes);
-/* Lets bf_shapes_find find the shape of the access before. */
-void bf_shapes_index(bf_shapes *shapes);
+/* Lets bf_shapes_find find the shape of the access before, which has that key. */
+void bf_shapes_index(bf_shapes *shapes, unsigned key);
 
 #endif
