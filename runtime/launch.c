@@ -317,6 +317,7 @@ int rt_start(rt_context *context, rt_function *function, const rt_configuration 
       .check_uninitialised = context->settings.check.uninitialised,
       .check_races = context->settings.check.races,
       .stack_bytes = context->limit[0] > 65536 ? context->limit[0] : 0,
+      .multiprocessors = (unsigned)context->device->multiprocessors,
       .print = keep_printed,
       .print_context = context,
       .is_beside = context->is_busy || rt_may_wait(function),
