@@ -173,6 +173,7 @@ int rt_set_up(rt_context *context) {
   context->accesses_left = MOST_ACCESSES;
   context->kept_left = MOST_ACCESSES;
   context->device = rt_device_of("hopper");
+  context->room_bytes = rt_host_bytes();
   bf_diagnostic diagnostic = {.caret = -1};
   int error = start(context, &diagnostic);
   if (error) {

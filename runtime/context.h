@@ -151,6 +151,7 @@ typedef struct rt_context {
   bool is_finished;         /* the records are written */
   bf_run_settings settings; /* what the environment says (docs/runtime.md) */
   const rt_device *device;
+  uint64_t room_bytes; /* of the host, when the context was set up */
   const bf_machine *machine;
   bf_sim_gpu *gpu;      /* launches are simulated on it; NULL: emulated */
   rt_device gpu_device; /* what programs see of it */
@@ -266,6 +267,8 @@ const char *cudaGetErrorString(int error);
 /* The product that stands for a machine. */
 const rt_device *rt_device_of(const char *machine);
 uint64_t rt_memory_bytes(const rt_context *context);
+/* Bytes that the host, or the group of processes, has room for now, but for an eighth (host.c). */
+uint64_t rt_host_bytes(void);
 /* The value of an attribute of the device, or of a limit; a cudaError. */
 int rt_device_attribute(const rt_context *context, int attribute, uint64_t *value);
 int rt_device_limit(const rt_context *context, int limit, uint64_t *value);

@@ -7,6 +7,9 @@
 
 /* ---- Checks ---- */
 
+/* The number of the limit of the heap of kernels. */
+enum { HEAP_LIMIT = 2 };
+
 /* What a wrong grid or block gives: CUDA 13 was seen to return cudaErrorInvalidValue on an H200. */
 enum { BAD_SHAPE = CUDART_MAJOR >= 13 ? cudaErrorInvalidValue : cudaErrorInvalidConfiguration };
 
@@ -314,10 +317,12 @@ int rt_start(rt_context *context, rt_function *function, const rt_configuration 
       .check_uninitialised = context->settings.check.uninitialised,
       .check_races = context->settings.check.races,
       .stack_bytes = context->limit[0] > 65536 ? context->limit[0] : 0,
+      .multiprocessors = (unsigned)context->device->multiprocessors,
       .print = keep_printed,
       .print_context = context,
       .is_beside = context->is_busy || rt_may_wait(function),
   };
+  rt_device_limit(context, HEAP_LIMIT, &launch.heap_bytes);
   rt_order_launch(context, how->stream, depth > 0, &launch);
   bool is_parent = !context->besides;
   const bf_emu_parent *before =

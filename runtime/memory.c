@@ -117,10 +117,11 @@ API(cudaMalloc3D, rt_pitched *to, rt_extent extent) {
 API(cudaMemGetInfo, size_t *available, size_t *total) {
   RT_ENTER_DEVICE(context);
   uint64_t all = rt_memory_bytes(context), used = bf_emu_used_bytes(context->emu);
+  uint64_t most = context->room_bytes < all ? context->room_bytes : all;
   if (!available || !total)
     return rt_leave(context, cudaErrorInvalidValue);
   *total = all;
-  *available = used < all ? all - used : 0;
+  *available = used < most ? most - used : 0;
   return rt_leave(context, cudaSuccess);
 }
 

@@ -213,34 +213,16 @@ static int call_assertfail(bf_emu_warp *warp, const bf_emu_op *op, uint32_t mask
 static int call_malloc(bf_emu_warp *warp, const bf_emu_op *op, uint32_t mask) {
   const bf_emu_call *call = op->detail;
   BF_EACH_LANE(mask, lane) {
-    uint64_t address = 0;
-    if (bf_emu_alloc(warp->worker->flight->emu, bf_emu_argument(warp, call, 0, lane), 0, &address,
-                     NULL))
-      address = 0;
-    bf_emu_give(warp, call, lane, address);
+    uint64_t bytes = bf_emu_argument(warp, call, 0, lane);
+    bf_emu_give(warp, call, lane, bf_emu_heap_take(warp->worker->flight, bytes));
   }
   return 0;
-}
-
-void bf_emu_give_back(bf_emu_flight *flight, uint64_t address) {
-  pthread_mutex_lock(&flight->lock);
-  if (flight->garbage_count == flight->garbage_capacity) {
-    size_t capacity = flight->garbage_capacity ? 2 * flight->garbage_capacity : 64;
-    uint64_t *grown = realloc(flight->garbage, capacity * sizeof *grown);
-    if (grown) {
-      flight->garbage = grown;
-      flight->garbage_capacity = capacity;
-    }
-  }
-  if (address && flight->garbage_count < flight->garbage_capacity)
-    flight->garbage[flight->garbage_count++] = address;
-  pthread_mutex_unlock(&flight->lock);
 }
 
 static int call_free(bf_emu_warp *warp, const bf_emu_op *op, uint32_t mask) {
   const bf_emu_call *call = op->detail;
   BF_EACH_LANE(mask, lane)
-  bf_emu_give_back(warp->worker->flight, bf_emu_argument(warp, call, 0, lane));
+  bf_emu_heap_give(warp->worker->flight, bf_emu_argument(warp, call, 0, lane));
   return 0;
 }
 

@@ -26,6 +26,11 @@ static inline void bf_emu_give(bf_emu_warp *warp, const bf_emu_call *call, unsig
 
 /* Memory is given back when the launch has ended, because other threads may remember it. */
 void bf_emu_give_back(bf_emu_flight *flight, uint64_t address);
+/* bytes of the heap of kernels; 0: it is full. */
+uint64_t bf_emu_heap_take(bf_emu_flight *flight, uint64_t bytes);
+void bf_emu_heap_give(bf_emu_flight *flight, uint64_t address);
+/* Gives back what was freed, when the launch has ended. */
+void bf_emu_heap_close(bf_emu_flight *flight);
 /* The device runtime's function of that name, or NULL (device_runtime.c). */
 bf_emu_builtin bf_emu_device_runtime_find(const char *name);
 

@@ -271,6 +271,11 @@ static const bf_emu_op *step_warp_barrier(bf_emu_warp *warp, const bf_emu_op *op
 
 /* ---- Special registers and addresses ---- */
 
+/* The number of a block among all of its launch. */
+static uint64_t number_of(const bf_emu_launch *launch, const bf_emu_block *block) {
+  return block->id[0] + launch->grid[0] * (block->id[1] + (uint64_t)launch->grid[1] * block->id[2]);
+}
+
 /* The value of a special register that is the same for all lanes. */
 static uint64_t uniform_special(bf_emu_warp *warp, const bf_emu_op *op) {
   bf_ptx_special special = (bf_ptx_special)op->a;
@@ -305,9 +310,10 @@ static uint64_t uniform_special(bf_emu_warp *warp, const bf_emu_op *op) {
   case BF_PTX_SPECIAL_NWARPID:
     return BF_EMU_MOST_THREADS / BF_EMU_LANES;
   case BF_PTX_SPECIAL_SMID:
-    return warp->worker->index;
+    return launch->multiprocessors ? number_of(launch, warp->block) % launch->multiprocessors
+                                   : warp->worker->index;
   case BF_PTX_SPECIAL_NSMID:
-    return flight->workers;
+    return launch->multiprocessors ? launch->multiprocessors : flight->workers;
   case BF_PTX_SPECIAL_CLOCK:
   case BF_PTX_SPECIAL_CLOCK64:
     bf_emu_touch_more(flight);

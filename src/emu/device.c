@@ -107,8 +107,8 @@ int bf_emu_add(bf_emu *emu, const bf_emu_entry *entry, bf_diagnostic *diagnostic
  * and the host can remember few small pages. */
 enum { PAGED_BYTES = 1 << 14, PAGE_BYTES = 4096, HUGE_BYTES = 1 << 21 };
 
-int bf_emu_alloc(bf_emu *emu, uint64_t bytes, unsigned flags, uint64_t *address,
-                 bf_diagnostic *diagnostic) {
+static int allocate(bf_emu *emu, uint64_t bytes, unsigned flags, bool is_heap, uint64_t *address,
+                    bf_diagnostic *diagnostic) {
   void *memory = NULL;
   if (bytes == 0)
     bytes = 1;
@@ -122,13 +122,23 @@ int bf_emu_alloc(bf_emu *emu, uint64_t bytes, unsigned flags, uint64_t *address,
     madvise(memory, whole, MADV_HUGEPAGE);
 #endif
   bf_emu_entry entry = {.public = {(uintptr_t)memory, bytes, BF_EMU_DEVICE, flags, 0},
-                        .writable = true};
+                        .writable = true,
+                        .is_heap = is_heap};
   int error = bf_emu_add(emu, &entry, diagnostic);
   if (error)
     free(memory);
   else
     *address = (uintptr_t)memory;
   return error;
+}
+
+int bf_emu_alloc(bf_emu *emu, uint64_t bytes, unsigned flags, uint64_t *address,
+                 bf_diagnostic *diagnostic) {
+  return allocate(emu, bytes, flags, false, address, diagnostic);
+}
+
+int bf_emu_alloc_heap(bf_emu *emu, uint64_t bytes, uint64_t *address) {
+  return allocate(emu, bytes, 0, true, address, NULL);
 }
 
 int bf_emu_register(bf_emu *emu, void *memory, uint64_t bytes, unsigned flags,
@@ -183,6 +193,32 @@ int bf_emu_release(bf_emu *emu, uint64_t address, bf_diagnostic *diagnostic) {
   pthread_rwlock_unlock(&emu->lock);
   free(garbage);
   return error;
+}
+
+static int compare_addresses(const void *left, const void *right) {
+  uint64_t a = *(const uint64_t *)left, b = *(const uint64_t *)right;
+  return (a > b) - (a < b);
+}
+
+void bf_emu_release_all(bf_emu *emu, uint64_t *address, size_t count) {
+  if (!count)
+    return;
+  qsort(address, count, sizeof *address, compare_addresses);
+  pthread_rwlock_wrlock(&emu->lock);
+  size_t kept = 0, next = 0;
+  for (size_t i = 0; i < emu->ranges; i++) {
+    const bf_emu_range range = emu->range[i].public;
+    while (next < count && address[next] < range.address)
+      next++;
+    if (next == count || address[next] != range.address || range.memory != BF_EMU_DEVICE) {
+      emu->range[kept++] = emu->range[i];
+      continue;
+    }
+    emu->used_bytes -= range.bytes;
+    free(remember_freed(emu, &range));
+  }
+  emu->ranges = kept;
+  pthread_rwlock_unlock(&emu->lock);
 }
 
 void bf_emu_remove_variables(bf_emu *emu, uint64_t first, uint64_t end) {

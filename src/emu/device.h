@@ -11,6 +11,7 @@ enum { BF_EMU_FREED = 256 };
 typedef struct bf_emu_entry {
   bf_emu_range public;
   bool writable; /* by kernels */
+  bool is_heap;  /* a kernel has allocated it */
 } bf_emu_entry;
 
 /* Memory that was given back; kept: the host has not got it back yet. */
@@ -32,7 +33,7 @@ struct bf_emu {
   bf_emu_entry *range; /* sorted, without overlap */
   size_t ranges, capacity;
   uint64_t next_serial;
-  uint64_t used_bytes;
+  uint64_t used_bytes, heap_bytes; /* the latter of the heap of kernels */
   bf_emu_freed freed[BF_EMU_FREED];
   unsigned next_freed;
   bf_emu_module *modules;
@@ -71,6 +72,10 @@ struct bf_emu_module {
 int bf_emu_add(bf_emu *emu, const bf_emu_entry *entry, bf_diagnostic *diagnostic);
 /* Forgets the variables between two addresses. */
 void bf_emu_remove_variables(bf_emu *emu, uint64_t first, uint64_t end);
+/* Device memory for a kernel, as bf_emu_alloc. */
+int bf_emu_alloc_heap(bf_emu *emu, uint64_t bytes, uint64_t *address);
+/* Releases what starts at any of the addresses, which are sorted for that. */
+void bf_emu_release_all(bf_emu *emu, uint64_t *address, size_t count);
 /* The range that holds address; false: none. */
 bool bf_emu_find_entry(bf_emu *emu, uint64_t address, bf_emu_entry *entry);
 /* Whether address was in device memory that has been freed. */

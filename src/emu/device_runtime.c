@@ -269,12 +269,11 @@ static int call_nothing(bf_emu_warp *warp, const bf_emu_op *op, uint32_t mask) {
 static int call_malloc(bf_emu_warp *warp, const bf_emu_op *op, uint32_t mask) {
   const bf_emu_call *call = op->detail;
   BF_EACH_LANE(mask, lane) {
-    uint64_t address = 0;
     uint64_t bytes = bf_emu_argument(warp, call, 1, lane);
-    bool fine = bf_emu_alloc(warp->worker->flight->emu, bytes, 0, &address, NULL) == BF_OK;
-    if (!put(warp, op, lane, bf_emu_argument(warp, call, 0, lane), fine ? address : 0, 8))
+    uint64_t address = bf_emu_heap_take(warp->worker->flight, bytes);
+    if (!put(warp, op, lane, bf_emu_argument(warp, call, 0, lane), address, 8))
       return 1;
-    give_error(warp, call, lane, fine ? SUCCESS : OUT_OF_MEMORY);
+    give_error(warp, call, lane, address ? SUCCESS : OUT_OF_MEMORY);
   }
   return 0;
 }
@@ -282,7 +281,7 @@ static int call_malloc(bf_emu_warp *warp, const bf_emu_op *op, uint32_t mask) {
 static int call_free(bf_emu_warp *warp, const bf_emu_op *op, uint32_t mask) {
   const bf_emu_call *call = op->detail;
   BF_EACH_LANE(mask, lane) {
-    bf_emu_give_back(warp->worker->flight, bf_emu_argument(warp, call, 0, lane));
+    bf_emu_heap_give(warp->worker->flight, bf_emu_argument(warp, call, 0, lane));
     give_error(warp, call, lane, SUCCESS);
   }
   return 0;

@@ -338,6 +338,8 @@ typedef struct bf_emu_launch {
   bool (*follows)(void *context, uint32_t number);
   void *follows_context;
   uint64_t stack_bytes;            /* local memory and calls per thread; 0: 64 KiB */
+  unsigned multiprocessors;        /* that blocks go to in turn, for %smid; 0: one is a worker */
+  uint64_t heap_bytes;             /* of malloc in kernels, of all launches together; 0: any */
   const uint32_t *environment;     /* %envreg0 to %envreg31, or NULL: all 0 */
   const bf_emu_observer *observer; /* or NULL */
   /* Told of accesses to memory that is not there, is not aligned or cannot be written: reads then

@@ -445,6 +445,11 @@ typedef struct bf_emu_worker {
   uint8_t sink[BF_EMU_LANES][BF_EMU_TOLERATED_BYTES];
 } bf_emu_worker;
 
+/* Memory of the heap of kernels that was freed. */
+typedef struct bf_emu_spare {
+  uint64_t address, bytes;
+} bf_emu_spare;
+
 /* A launch in progress. */
 typedef struct bf_emu_flight {
   bf_emu *emu;
@@ -474,6 +479,8 @@ typedef struct bf_emu_flight {
   pthread_mutex_t lock; /* of what follows, and of printing */
   uint64_t *garbage;    /* memory that the kernel has freed, given back at the end */
   size_t garbage_count, garbage_capacity;
+  bf_emu_spare *spare; /* memory of the heap that may be taken again (heap.c) */
+  size_t spares, spare_capacity;
 } bf_emu_flight;
 
 static inline void bf_emu_set_predicate(bf_emu_warp *warp, uint32_t offset, uint32_t mask,

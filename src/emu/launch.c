@@ -10,6 +10,7 @@
  * The calling thread is the first worker. It begins alone, and after a short while calls the crew
  * of the device: most launches of some programs are over before another thread is awake. */
 #include "emu/block.h"
+#include "emu/builtin.h"
 #include "emu/cluster.h"
 #include "emu/device.h"
 #include "emu/fetch.h"
@@ -557,9 +558,7 @@ static void prepare(bf_emu_flight *flight, bf_emu *emu, const bf_emu_launch *lau
 void bf_emu_flight_close(bf_emu_flight *flight) {
   if (!flight)
     return;
-  for (size_t i = 0; i < flight->garbage_count; i++)
-    bf_emu_release(flight->emu, flight->garbage[i], NULL);
-  free(flight->garbage);
+  bf_emu_heap_close(flight);
   bf_race_close(flight);
   pthread_mutex_destroy(&flight->lock);
   free(flight->parameters);
