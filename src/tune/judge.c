@@ -75,7 +75,7 @@ static bool saves_work(const bf_comparison *c) {
          c->after.work_cycles * 100 + c->before.cycles * BF_JUDGE_MARGIN_PERCENT;
 }
 
-/* Whether the simulated gain is beyond the error of the simulator. */
+/* Whether a gain is surer than that the simulator errs: its interval lies above 1. */
 static bool is_beyond_error(const bf_comparison *c) {
   return (double)c->before.cycles > BF_JUDGE_SIMULATED_GAIN * (double)c->after.cycles;
 }

@@ -8,6 +8,7 @@
 
 #include <cmocka.h>
 
+#include "sim/worth.h"
 #include "tune/plans.h"
 #include "tune/trial.h"
 
@@ -58,6 +59,9 @@ static void cycles_must_be_fewer_beyond_error_or_with_less_work(void **state) {
   bf_comparison both = {{.wavefronts = 9, .cycles = 1000, .work_cycles = 900},
                         {.wavefronts = 99, .cycles = 990, .work_cycles = 860}};
   bf_comparison slower = both, little = both;
+  bf_sim_gpu *gpu;
+  assert_int_equal(bf_sim_gpu_load("h200", &gpu, NULL), BF_OK);
+  double share = gpu->rewrite_share; /* that the judge's constant is made of */
   slower.after.cycles = 1000;
   little.after.work_cycles = 861;
   assert_true(bf_judge_is_worth(&both));
@@ -65,10 +69,15 @@ static void cycles_must_be_fewer_beyond_error_or_with_less_work(void **state) {
   assert_false(bf_judge_is_worth(&little));
   assert_true(bf_judge_is_better(&both, &little));
   assert_false(bf_judge_is_better(&little, &both));
-  little.after.cycles = 975; /* a gain of 1.0256 */
+  little.after.cycles = 777; /* a gain of 1.2870 */
   assert_true(bf_judge_is_worth(&little));
-  little.after.cycles = 976;
+  bf_sim_worth worth = bf_sim_worth_find(share, 1000, 777);
+  assert_true(worth.low > 1);
+  little.after.cycles = 778;
   assert_false(bf_judge_is_worth(&little));
+  worth = bf_sim_worth_find(share, 1000, 778);
+  assert_true(worth.low < 1);
+  bf_sim_gpu_free(gpu);
 }
 
 static bf_comparison predicted(double share, uint64_t wavefronts, int64_t instructions) {
