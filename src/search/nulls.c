@@ -400,14 +400,17 @@ static bool expand(worker *w, uint32_t index) {
   return true;
 }
 
-/* Splits the root into some tens of tasks, level by level. */
+/* Splits the root into some tens of tasks, level by level, unless the search is stopped: then nobody
+ * asks for them. */
 static bool make_tasks(bf_nulls *nulls, const decisions *root) {
   worker *w = new_worker(nulls);
   bool fine = w && add_task(nulls, root);
   for (uint32_t from = 0; fine && from < nulls->count && nulls->count - from < 64;) {
     uint32_t to = nulls->count;
-    for (; fine && from < to; from++)
+    for (; fine && from < to && !bf_exact_poll(nulls->exact); from++)
       fine = expand(w, from);
+    if (from < to)
+      break;
   }
   if (w)
     free_worker(w);
