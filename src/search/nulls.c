@@ -400,8 +400,8 @@ static bool expand(worker *w, uint32_t index) {
   return true;
 }
 
-/* Splits the root into some tens of tasks, level by level, unless the search is stopped: then nobody
- * asks for them. */
+/* Splits the root into some tens of tasks, level by level, unless the search is stopped: then
+ * nobody asks for them. */
 static bool make_tasks(bf_nulls *nulls, const decisions *root) {
   worker *w = new_worker(nulls);
   bool fine = w && add_task(nulls, root);
