@@ -5,7 +5,7 @@
 #include <string.h>
 
 /* Whether a register is one that the rewriter adds where it hashes an access: %bf_place,
- * %bf1_place... (rewrite/access.c). */
+ * %bf1_place... (rewrite/writer.c). */
 static bool is_added(const char *name) {
   if (strncmp(name, "%bf", 3) != 0)
     return false;

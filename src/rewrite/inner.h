@@ -296,7 +296,7 @@ const bf_rewrite_version *bf_rewrite_find_version(const bf_rewrite_plan *plan,
 int bf_rewrite_beside(bf_rewrite_plan *plan, const bf_rewrite_options *options,
                       bf_rewrite_result *result, bf_diagnostic *diagnostic);
 
-/* ---- Code (access.c) ---- */
+/* ---- Code (code.c) ---- */
 
 /* Writes the code of a version. */
 int bf_rewrite_code_make(const bf_rewrite_plan *plan, const bf_rewrite_function *function,
