@@ -56,6 +56,8 @@ typedef struct rt_module {
   bf_emu_module *loaded;
   int ptx_arch;      /* e.g. 90 */
   char *without_ptx; /* compiled separately: a part that has machine code only, or NULL */
+  bf_text text;      /* of ptx, where ptxas is to be asked about it (simulate.c) */
+  struct bf_machine_code *machine_code; /* what it made, or NULL */
   struct rt_variable *variables;
 } rt_module;
 
@@ -562,8 +564,13 @@ unsigned rt_gpu_blocks(const rt_context *context, const bf_emu_kernel *kernel, u
                        uint64_t dynamic_shared_bytes, const char **limit);
 /* Simulates a launch in place of bf_emu_run and adds it to the tally. Where it cannot go on, that
  * is said, and an error is pending. */
-int rt_simulate(rt_context *context, rt_tally *tally, const bf_emu_launch *launch,
-                bf_emu_result *result, bf_diagnostic *diagnostic);
+int rt_simulate(rt_context *context, rt_module *module, rt_tally *tally,
+                const bf_emu_launch *launch, bf_emu_result *result, bf_diagnostic *diagnostic);
+/* Has a module that no text was read of, as one that was linked, be as it is printed, and keeps
+ * that for ptxas. */
+int rt_keep_text(rt_module *module, bf_diagnostic *diagnostic);
+/* Frees the text of a module, and what ptxas made of it. */
+void rt_free_text(rt_module *module);
 /* The clock of events: of the host, or of the simulated GPU, which runs during launches only. */
 double rt_seconds(const rt_context *context);
 

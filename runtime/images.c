@@ -34,6 +34,7 @@ static void forget(rt_context *context, rt_module *module) {
   if (module->loaded)
     bf_emu_unload(module->loaded);
   bf_ptx_free(module->ptx);
+  rt_free_text(module);
   free(module);
 }
 

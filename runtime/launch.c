@@ -211,11 +211,11 @@ int rt_refuse_kernel(rt_context *context, rt_function *function, int error) {
 }
 
 /* Emulates or simulates a launch and adds it to the tally. */
-static int execute(rt_context *context, rt_tally *tally, bf_emu_launch *launch,
-                   bf_emu_result *result, bf_diagnostic *diagnostic) {
+static int execute(rt_context *context, rt_function *function, rt_tally *tally,
+                   bf_emu_launch *launch, bf_emu_result *result, bf_diagnostic *diagnostic) {
   double begun = bf_seconds();
   rt_keep_alive(tally, true);
-  BF_TRY(context->gpu ? rt_simulate(context, tally, launch, result, diagnostic)
+  BF_TRY(context->gpu ? rt_simulate(context, function->module, tally, launch, result, diagnostic)
                       : bf_emu_run(context->emu, launch, result, diagnostic));
   tally->launches++;
   tally->warp_instructions += result->warp_instructions;
@@ -251,7 +251,7 @@ static int run(rt_context *context, rt_function *function, bf_emu_launch *launch
     return cudaSuccess;
   rt_progress progress;
   rt_progress_begin(context, function, launch, &progress);
-  int failure = execute(context, tally, launch, &result, &diagnostic);
+  int failure = execute(context, function, tally, launch, &result, &diagnostic);
   rt_progress_end(&progress);
   rt_repeat_end(context, tally, &repeating, failure ? NULL : &result);
   if (failure != BF_OK) {

@@ -135,6 +135,8 @@ static void publish_managed(const rt_module *module) {
 /* Places what was parsed or linked in the emulator; a bf_error. */
 static int install(rt_context *context, rt_module *module, bf_diagnostic *diagnostic) {
   BF_TRY(rt_rewrite(context, module, diagnostic));
+  if (context->settings.machine_code && !module->text.size)
+    BF_TRY(rt_keep_text(module, diagnostic));
   BF_TRY(bf_emu_load(context->emu, module->ptx, &module->loaded, diagnostic));
   publish_managed(module);
   return BF_OK;
@@ -147,7 +149,10 @@ int rt_load_image(rt_context *context, rt_module *module, const bf_fatbin *fatbi
   int error = bf_fatbin_text(fatbin, image, &text, diagnostic);
   if (!error)
     error = bf_ptx_parse(name, text.data ? text.data : "", text.size, &module->ptx, diagnostic);
-  bf_text_free(&text);
+  if (!error && context->settings.machine_code)
+    module->text = text;
+  else
+    bf_text_free(&text);
   module->ptx_arch = (int)image->arch.sm;
   return error ? error : install(context, module, diagnostic);
 }

@@ -15,6 +15,11 @@ int rt_rewrite(const rt_context *context, rt_module *module, bf_diagnostic *diag
     bf_ptx_free(module->ptx);
     module->ptx = result.module;
     result.module = NULL;
+    if (context->settings.machine_code) {
+      bf_text_free(&module->text);
+      module->text = result.text;
+      result.text = (bf_text){0};
+    }
   }
   bf_rewrite_free(&result);
   return error;

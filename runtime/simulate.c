@@ -1,7 +1,10 @@
 /* Launches on the simulator: the GPU that the environment names, what programs see of it, and what
  * launches cost. */
 #include "context.h"
+#include "ptx/print.h"
+#include "tune/machine_code.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -133,9 +136,48 @@ static void report_end(rt_context *context, const bf_emu_launch *launch,
   context->pending = cudaErrorLaunchTimeout;
 }
 
-int rt_simulate(rt_context *context, rt_tally *tally, const bf_emu_launch *launch,
-                bf_emu_result *result, bf_diagnostic *diagnostic) {
+/* What ptxas makes of a module, which it is asked at the first launch; NULL: launches are estimated
+ * from the PTX. */
+static const bf_machine_code *machine_code(const rt_context *context, rt_module *module) {
+  if (!module->text.size)
+    return module->machine_code;
+  bf_diagnostic diagnostic = {.caret = -1};
+  bf_machine_code *code = calloc(1, sizeof *code);
+  int error =
+      code ? bf_machine_code_make(&module->text, code, &diagnostic) : bf_no_memory(&diagnostic);
+  bf_text_free(&module->text);
+  if (!error)
+    return module->machine_code = code;
+  rt_say(context, "cycles are estimated from the PTX: %s", diagnostic.message);
+  if (code)
+    bf_machine_code_free(code);
+  free(code);
+  return NULL;
+}
+
+int rt_keep_text(rt_module *module, bf_diagnostic *diagnostic) {
+  bf_ptx_module *again;
+  bf_ptx_print(module->ptx, &module->text);
+  if (!module->text.data)
+    return bf_no_memory(diagnostic);
+  BF_TRY(bf_ptx_parse(program_invocation_short_name, module->text.data, module->text.size, &again,
+                      diagnostic));
+  bf_ptx_free(module->ptx);
+  module->ptx = again;
+  return BF_OK;
+}
+
+void rt_free_text(rt_module *module) {
+  bf_text_free(&module->text);
+  if (module->machine_code)
+    bf_machine_code_free(module->machine_code);
+  free(module->machine_code);
+}
+
+int rt_simulate(rt_context *context, rt_module *module, rt_tally *tally,
+                const bf_emu_launch *launch, bf_emu_result *result, bf_diagnostic *diagnostic) {
   bf_sim_ledger ledger = {.settings = {.gpu = context->gpu,
+                                       .machine = machine_code(context, module),
                                        .hash = tally->hash,
                                        .lock_hash = tally->lock_hash,
                                        .workers = (unsigned)context->settings.workers,

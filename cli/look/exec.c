@@ -13,6 +13,7 @@
 #include "process/folder.h"
 #include "process/process.h"
 #include "process/program.h"
+#include "tune/machine_code.h"
 #include "tune/program.h"
 
 #include <errno.h>
@@ -27,7 +28,7 @@ typedef struct settings {
   cli_common common;
   cli_simulated simulated; /* gpu NULL: emulated */
   const char *profile, *html, *trace, *save_hashes, *time_limit, *rewrite, *check, *runtime,
-      *sample, *hint_after, *what_if;
+      *sample, *hint_after, *what_if, *cubin;
   uint64_t own_status, hint_seconds;
   bool prints_trace;
   bool try_hashes, quiet, as_written, keep_going, stand_ins, skip_rest, every_launch;
@@ -62,6 +63,8 @@ static const cli_option options[] = {
      "rewrite kernels with these hashes before they run, as run does on a GPU"},
     {"what-if", CLI_TEXT, offsetof(settings, what_if), "HASH", NULL,
      "with --gpu: run the program once more with this hash, and say what that is worth"},
+    {"cubin", CLI_TEXT, offsetof(settings, cubin), "auto", "auto",
+     "with --gpu: what ptxas makes of the kernels decides about cycles, not an estimate"},
     {"lock-hash", CLI_TEXT, offsetof(settings, simulated.lock_hash), "KIND", "none xor add",
      "with --gpu: hash of the table of locks, for atomics that use one (default none)"},
     {"max-cycles", CLI_NUMBER, offsetof(settings, simulated.most_cycles), "N", NULL,
@@ -128,6 +131,7 @@ static bf_run_settings settings_of(const settings *s, const char *record, const 
       .hash_file = simulated->hash_file,
       .lock_hash = simulated->lock_hash,
       .most_cycles = simulated->most_cycles,
+      .machine_code = s->cubin != NULL,
       .workers = simulated->workers,
       .check = {s->check && strstr(s->check, "uninitialised"),
                 s->check && strstr(s->check, "races")},
@@ -367,6 +371,13 @@ static int keep_hashes(const char **path, const char *name, loaded *to, char cop
   return error;
 }
 
+/* What --cubin needs: a GPU that machine code is known of, and ptxas. */
+static int check_machine_code(const bf_sim_gpu *gpu, bf_diagnostic *diagnostic) {
+  char ptxas[PATH_MAX];
+  BF_TRY(bf_machine_code_suits(gpu, "--cubin", diagnostic));
+  return bf_process_find_tool("ptxas", BF_VARIABLE_PTXAS, ptxas, diagnostic);
+}
+
 /* Loads and checks all before the program is started; files of hashes may get other names. */
 static int load(settings *s, const char *name, loaded *to, bf_diagnostic *diagnostic) {
   BF_TRY(make_folders(to, diagnostic));
@@ -377,6 +388,8 @@ static int load(settings *s, const char *name, loaded *to, bf_diagnostic *diagno
     s->trace = to->trace;
   }
   BF_TRY(load_machine(s, to, diagnostic));
+  if (s->cubin)
+    BF_TRY(check_machine_code(to->simulation.gpu, diagnostic));
   if (s->save_hashes || s->rewrite)
     BF_TRY(check_geometry(to->machine, diagnostic));
   bf_text unused = {0}; /* the file is a regular one by now */
@@ -434,6 +447,8 @@ static int check_usage(const settings *s) {
                                       "cannot be given");
   if (!simulated->gpu && (simulated->set.count || simulated->lock_hash || simulated->most_cycles))
     return cli_usage_error(&cli_exec, "--set, --lock-hash and --max-cycles need --gpu");
+  if (s->cubin && !simulated->gpu)
+    return cli_usage_error(&cli_exec, "--cubin needs --gpu");
   if (simulated->gpu && s->as_written)
     return cli_usage_error(&cli_exec, "with --gpu its parameter merge says which accesses are "
                                       "made; --as-written cannot be given");
@@ -622,6 +637,7 @@ static int run_and_tell(const settings *s, const loaded *from, int count, char *
                          .machine = from->machine,
                          .hash = bf_hash_text(from->simulation.hash),
                          .gpu = from->simulation.gpu,
+                         .machine_code = s->cubin != NULL,
                          .lock_hash = lock_hash ? lock_hash : "plain",
                          .skipped_rest = s->skip_rest};
   bf_costs hashed = {0};
@@ -710,6 +726,7 @@ const cli_command cli_exec = {
         "bankfold exec --keep-going ./app             # look on after a wrong access\n"
         "bankfold exec --sample auto --skip-rest ./app # conflicts of a long program, soon\n"
         "bankfold exec --gpu gtx580 ./app             # how long it takes there\n"
+        "bankfold exec --gpu h200 --cubin auto ./app  # by the machine code that ptxas makes\n"
         "bankfold exec --gpu h200 --set sms=8 --set scheduler=gto --hash fixed ./app\n",
     CLI_OPTIONS(options, settings),
     .least_arguments = 1,

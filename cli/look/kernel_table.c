@@ -83,7 +83,8 @@ static void write_remedy(const bf_remedy *remedy, bf_text *text) {
 /* The head of the table. */
 static void write_head(const cli_program_run *run, bf_text *text) {
   if (run->gpu)
-    bf_text_addf(text, "\nsimulated on %s (%s)", run->gpu->name, run->gpu->title);
+    bf_text_addf(text, "\nsimulated on %s (%s)%s", run->gpu->name, run->gpu->title,
+                 run->machine_code ? ", by the machine code that ptxas makes" : "");
   else
     bf_text_addf(text, "\nshared memory on %s", bf_machine_name(run->machine));
   if (strcmp(run->hash, "none") != 0)

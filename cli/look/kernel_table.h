@@ -16,6 +16,7 @@ typedef struct cli_program_run {
   const bf_machine *machine;
   const char *hash;      /* canonical text */
   const bf_sim_gpu *gpu; /* that it was simulated on; NULL: emulated */
+  bool machine_code;     /* with gpu: ptxas was asked what it makes of the kernels */
   const char *lock_hash; /* with gpu: "plain", "xor" or "add" */
   double fix_seconds;    /* longest search of a fix for a kernel; 0: the standard */
   bool skipped_rest;     /* blocks that were not counted were not run */

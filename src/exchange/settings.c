@@ -60,6 +60,7 @@ static const setting run_settings[] = {
     RUN(HASH_FILE, PATH, hash_file, 0),
     RUN(LOCK_HASH, TEXT, lock_hash, 0),
     RUN(MAX_CYCLES, NUMBER, most_cycles, 0),
+    RUN(MACHINE_CODE, FLAG, machine_code, 0),
     RUN(WORKERS, NUMBER, workers, 1024),
     RUN(CHECK, CHECKS, check, 0),
     RUN(AS_WRITTEN, FLAG, as_written, 0),

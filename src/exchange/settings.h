@@ -19,6 +19,7 @@
   X(HASH_FILE, "BANKFOLD_HASH_FILE")                                                               \
   X(LOCK_HASH, "BANKFOLD_LOCK_HASH")                                                               \
   X(MAX_CYCLES, "BANKFOLD_MAX_CYCLES")                                                             \
+  X(MACHINE_CODE, "BANKFOLD_MACHINE_CODE")                                                         \
   X(WORKERS, "BANKFOLD_WORKERS")                                                                   \
   X(CHECK, "BANKFOLD_CHECK")                                                                       \
   X(AS_WRITTEN, "BANKFOLD_AS_WRITTEN")                                                             \
@@ -87,6 +88,7 @@ typedef struct bf_run_settings {
   const char *hash_file; /* of single kernels */
   const char *lock_hash; /* of the table of locks */
   uint64_t most_cycles;  /* of a simulated launch */
+  bool machine_code;     /* what ptxas makes of kernels decides about simulated launches */
   uint64_t workers;      /* threads that run a kernel; at most 1024 */
   bf_run_checks check;
   bool as_written;       /* accesses as the PTX has them, not as ptxas merges them */
