@@ -501,6 +501,44 @@ BF_API int bf_solve(const bf_machine *machine, const bf_workload *workload,
                     bf_diagnostic *diagnostic);
 BF_API void bf_solution_clear(bf_solution *solution);
 
+/* A hash for data that are moved as well. */
+typedef struct bf_joint {
+  bf_solution solution; /* the hash for data that were moved; conflicts_before is of those that were
+                           not. Its bound holds for all paddings and bases that were tried;
+                           bytes_wasted has padding and base */
+  uint64_t row_words, pad_words; /* unused words after every row; 0: no padding */
+  uint64_t base_bytes;           /* by how much the data begin later */
+  unsigned tried, all;           /* paddings and bases */
+} bf_joint;
+
+/* Looks for a hash, padding and the base address together: no padding and the eight that leave
+ * fewest conflicts by themselves, at bases of 0 and 1, 2, 4, ... granules below a row of banks,
+ * with an exact search for each. Few conflicts come first, then few unused bytes. For one workload
+ * on one machine; a granule of 0 is that of the widest access. */
+BF_API int bf_solve_joint(const bf_machine *machine, const bf_workload *workload,
+                          const bf_solve_options *options, bf_joint *joint,
+                          bf_diagnostic *diagnostic);
+BF_API void bf_joint_clear(bf_joint *joint);
+
+/* The hash of one array, of the offset from where it begins. */
+typedef struct bf_array_solution {
+  uint64_t begin_bytes, accesses;
+  bf_solution solution;
+} bf_array_solution;
+
+/* Looks for a hash for each array by an exact search; the time limit is that of all.
+ * begin_bytes[0..count) is where arrays begin, ascending; what lies before the first is an array
+ * too. No access may touch two arrays, so that the best of each is the best of all together, and
+ * conflicts and bounds add up. */
+typedef struct bf_arrays bf_arrays;
+BF_API int bf_solve_arrays(const bf_machine *machine, const bf_workload *workload,
+                           const uint64_t *begin_bytes, size_t count,
+                           const bf_solve_options *options, bf_arrays **arrays,
+                           bf_diagnostic *diagnostic);
+BF_API void bf_arrays_free(bf_arrays *arrays);
+/* Arrays that are accessed, by number; NULL past the last. */
+BF_API const bf_array_solution *bf_arrays_get(const bf_arrays *arrays, size_t index);
+
 /* A step of the ladder of fixes. */
 typedef struct bf_ladder_step {
   const char *name; /* nothing, padding, cute, bit-vector, bitwise or exact */

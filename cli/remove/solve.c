@@ -131,7 +131,7 @@ static int solve_one(const settings *own, bf_loaded_cases *cases, const bf_solve
   bf_solution *solution = &joint.solution;
   const bf_machine *machine = cases->item->machine;
   const bf_workload *workload = cases->item->workload;
-  BF_TRY(own->joint ? bf_solve_joint(machine, workload, to, watch, &joint, diagnostic)
+  BF_TRY(own->joint ? bf_solve_joint_watched(machine, workload, to, watch, &joint, diagnostic)
                     : bf_solve_watched(machine, workload, to, watch, solution, diagnostic));
   int error = BF_OK;
   if (cases->count > 1)
@@ -168,8 +168,8 @@ static int solve_arrays(const settings *own, bf_loaded_cases *cases, const bf_so
   unsigned count;
   bf_arrays arrays;
   BF_TRY(parse_begins(own->arrays, begin, &count, diagnostic));
-  BF_TRY(bf_solve_arrays(cases->item->machine, cases->item->workload, begin, count, to, watch,
-                         &arrays, diagnostic));
+  BF_TRY(bf_solve_arrays_watched(cases->item->machine, cases->item->workload, begin, count, to,
+                                 watch, &arrays, diagnostic));
   if (own->common.json)
     bf_report_arrays_json(&arrays, text);
   else

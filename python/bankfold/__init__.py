@@ -15,12 +15,12 @@ from .layouts import LayoutAccess, LayoutChoice, Layouts, layouts
 from .memory import Access, BankMap, Check, Hash, Machine, Workload, check, layout, machines, read_trace
 from .pictures import Pattern, Patterns, Picture, classify, draw
 from .program import program_path, ptxas_path
-from .search import Ladder, Solution, emit, emit_forms, ladder, solve
+from .search import Arrays, ArraySolution, Joint, Ladder, Solution, emit, emit_forms, ladder, solve, solve_arrays, solve_joint
 
 __version__: str = _library.bf_version().decode()
 
-__all__ = ["Access", "Analysis", "BadInput", "BankMap", "BankfoldError", "Check", "FileError", "Hash", "Image", "Kernel",
-           "KernelFault", "Ladder", "LayoutAccess", "LayoutChoice", "Layouts", "Machine", "Module", "NoMemory", "Parameter", "Pattern", "Patterns", "Picture", "Profile",
+__all__ = ["Access", "Analysis", "ArraySolution", "Arrays", "BadInput", "BankMap", "BankfoldError", "Check", "FileError", "Hash", "Image", "Kernel",
+           "Joint", "KernelFault", "Ladder", "LayoutAccess", "LayoutChoice", "Layouts", "Machine", "Module", "NoMemory", "Parameter", "Pattern", "Patterns", "Picture", "Profile",
            "Rewriting", "Simulation", "Solution", "Stopped", "Tuning", "Unsupported", "Workload", "analyze",
            "check", "classify", "cute", "draw", "emit", "emit_forms", "gpus", "images", "ladder", "layout", "layouts", "machines",
-           "profile", "program_path", "ptxas_path", "read_trace", "rewrite", "simulate", "solve", "tune"]
+           "profile", "program_path", "ptxas_path", "read_trace", "rewrite", "simulate", "solve", "solve_arrays", "solve_joint", "tune"]

@@ -257,6 +257,25 @@ class bf_solution(Structure):
     ]
 
 
+class bf_joint(Structure):
+    _fields_ = [
+        ("solution", bf_solution),
+        ("row_words", c_uint64),
+        ("pad_words", c_uint64),
+        ("base_bytes", c_uint64),
+        ("tried", c_uint),
+        ("all", c_uint),
+    ]
+
+
+class bf_array_solution(Structure):
+    _fields_ = [
+        ("begin_bytes", c_uint64),
+        ("accesses", c_uint64),
+        ("solution", bf_solution),
+    ]
+
+
 class bf_ladder_step(Structure):
     _fields_ = [
         ("name", c_char_p),
@@ -783,6 +802,11 @@ FUNCTIONS: Dict[str, Tuple[Any, List[Any]]] = {
     "bf_access_draw": (c_int, [c_void_p, c_void_p, POINTER(bf_access), POINTER(bf_drawing_options), POINTER(c_void_p), POINTER(bf_diagnostic)]),
     "bf_solve": (c_int, [c_void_p, c_void_p, POINTER(bf_solve_options), POINTER(bf_solution), POINTER(bf_diagnostic)]),
     "bf_solution_clear": (None, [POINTER(bf_solution)]),
+    "bf_solve_joint": (c_int, [c_void_p, c_void_p, POINTER(bf_solve_options), POINTER(bf_joint), POINTER(bf_diagnostic)]),
+    "bf_joint_clear": (None, [POINTER(bf_joint)]),
+    "bf_solve_arrays": (c_int, [c_void_p, c_void_p, POINTER(c_uint64), c_size_t, POINTER(bf_solve_options), POINTER(c_void_p), POINTER(bf_diagnostic)]),
+    "bf_arrays_free": (None, [c_void_p]),
+    "bf_arrays_get": (POINTER(bf_array_solution), [c_void_p, c_size_t]),
     "bf_ladder_create": (c_int, [c_void_p, c_void_p, POINTER(bf_solve_options), POINTER(c_void_p), POINTER(bf_diagnostic)]),
     "bf_ladder_free": (None, [c_void_p]),
     "bf_ladder_get": (POINTER(bf_ladder_step), [c_void_p, c_size_t]),
@@ -856,4 +880,4 @@ FUNCTIONS: Dict[str, Tuple[Any, List[Any]]] = {
     "bf_hough_result_clear": (None, [POINTER(bf_hough_result)]),
 }
 
-STRUCTS = [bf_diagnostic, bf_logger, bf_geometry, bf_overrides, bf_hash_cost, bf_access, bf_trace_options, bf_count, bf_workload_totals, bf_classify_options, bf_classification, bf_drawing_options, bf_solve_case, bf_solve_options, bf_solution, bf_ladder_step, bf_emit_options, bf_layout_options, bf_layout_choice, bf_layout_access, bf_align_pattern, bf_align_range, bf_alignment, bf_binary_image, bf_kernel_info, bf_parameter_info, bf_argument, bf_analyze_kernel_options, bf_unknown, bf_kernel_site, bf_launch, bf_profile_line, bf_profile_totals, bf_simulate_options, bf_simulation_totals, bf_simulation_stall, bf_simulation_line, bf_rewrite_module_options, bf_rewritten_kernel, bf_tune_launch, bf_tune_module_options, bf_kernel_cost, bf_tuned_kernel, bf_propose_hashes_options, bf_proposed_hash, bf_pixels, bf_histogram_options, bf_hough_options, bf_hough_space, bf_peak, bf_peaks, bf_peak_options, bf_hough_result]
+STRUCTS = [bf_diagnostic, bf_logger, bf_geometry, bf_overrides, bf_hash_cost, bf_access, bf_trace_options, bf_count, bf_workload_totals, bf_classify_options, bf_classification, bf_drawing_options, bf_solve_case, bf_solve_options, bf_solution, bf_joint, bf_array_solution, bf_ladder_step, bf_emit_options, bf_layout_options, bf_layout_choice, bf_layout_access, bf_align_pattern, bf_align_range, bf_alignment, bf_binary_image, bf_kernel_info, bf_parameter_info, bf_argument, bf_analyze_kernel_options, bf_unknown, bf_kernel_site, bf_launch, bf_profile_line, bf_profile_totals, bf_simulate_options, bf_simulation_totals, bf_simulation_stall, bf_simulation_line, bf_rewrite_module_options, bf_rewritten_kernel, bf_tune_launch, bf_tune_module_options, bf_kernel_cost, bf_tuned_kernel, bf_propose_hashes_options, bf_proposed_hash, bf_pixels, bf_histogram_options, bf_hough_options, bf_hough_space, bf_peak, bf_peaks, bf_peak_options, bf_hough_result]

@@ -1,6 +1,7 @@
 """Hashes that remove conflicts."""
 import ctypes
 import dataclasses
+import operator
 from typing import Any, Callable, Iterable, List, Optional, Tuple
 
 from . import _declarations as c
@@ -8,7 +9,8 @@ from ._native import Owned, Watch, library, names, options, text_of
 from .memory import AccessesLike, Hash, HashCost, HashLike, Machine, MachineLike, hash_of, machine_of, workload_of
 from .tables import Result
 
-__all__ = ["Solution", "Step", "Ladder", "solve", "ladder", "emit", "emit_forms"]
+__all__ = ["Solution", "Joint", "ArraySolution", "Arrays", "Step", "Ladder", "solve", "solve_joint", "solve_arrays",
+           "ladder", "emit", "emit_forms"]
 
 METHODS = {"exact": c.BF_METHOD_EXACT, "bit-vector": c.BF_METHOD_BIT_VECTOR, "givargis": c.BF_METHOD_GIVARGIS,
            "min-imbalance": c.BF_METHOD_MIN_IMBALANCE, "padding": c.BF_METHOD_PADDING}
@@ -80,12 +82,116 @@ def solve(accesses: AccessesLike, machine: MachineLike = "hopper", *, method: st
     found = c.bf_solution()
     watch.call("bf_solve", on.address, work.address, ctypes.byref(given), ctypes.byref(found))
     try:
-        cost = found.cost
-        return Solution(text_of(library.bf_hash_text(found.hash)), found.conflicts_before, found.conflicts_after,
-                        found.lower_bound, found.proven, found.bytes_wasted,
-                        HashCost(cost.xor_inputs, cost.instructions, cost.gate_depth, cost.gates), found.seconds, on.name)
+        return _solution(found, on)
     finally:
         library.bf_solution_clear(ctypes.byref(found))
+
+
+def _solution(found: c.bf_solution, on: Machine) -> Solution:
+    cost = found.cost
+    return Solution(text_of(library.bf_hash_text(found.hash)), found.conflicts_before, found.conflicts_after,
+                    found.lower_bound, found.proven, found.bytes_wasted,
+                    HashCost(cost.xor_inputs, cost.instructions, cost.gate_depth, cost.gates), found.seconds, on.name)
+
+
+@dataclasses.dataclass(frozen=True)
+class Joint(Result):
+    """The best hash for data that are moved as well: pad_words after every row_words (0: none), and base_bytes later."""
+
+    solution: Solution
+    row_words: int
+    pad_words: int
+    base_bytes: int
+    tried: int
+    all: int
+
+    def summary(self) -> str:
+        padding = f"{self.pad_words} words after every {self.row_words}" if self.pad_words else "no padding"
+        return f"{self.solution.summary()}; {padding}, data {self.base_bytes} bytes later ({self.tried} of {self.all} ways tried)"
+
+
+def solve_joint(accesses: AccessesLike, machine: MachineLike = "hopper", *, class_: str = "general", granule_bytes: int = 0,
+                time_limit_seconds: float = 10, threads: int = 0, progress: Progress = None, op: str = "ld",
+                width_bytes: int = 4) -> Joint:
+    """Looks for a hash, padding and the base address together."""
+    on = machine_of(machine)
+    work = workload_of(accesses, on, op, width_bytes)
+    watch = Watch(c.bf_progress, progress)
+    given = options(c.bf_solve_options, method=c.BF_METHOD_EXACT, class_=_word(CLASSES, class_, "class"),
+                    granule_bytes=granule_bytes, time_limit_seconds=time_limit_seconds, threads=threads,
+                    progress=watch.callback)
+    found = c.bf_joint()
+    watch.call("bf_solve_joint", on.address, work.address, ctypes.byref(given), ctypes.byref(found))
+    try:
+        return Joint(_solution(found.solution, on), found.row_words, found.pad_words, found.base_bytes, found.tried,
+                     found.all)
+    finally:
+        library.bf_joint_clear(ctypes.byref(found))
+
+
+@dataclasses.dataclass(frozen=True)
+class ArraySolution(Result):
+    """The best hash of one array, of the offset from where it begins."""
+
+    begin_bytes: int
+    accesses: int
+    solution: Solution
+
+    @property
+    def hash(self) -> str:
+        return self.solution.hash
+
+    @property
+    def before(self) -> int:
+        return self.solution.conflicts_before
+
+    @property
+    def after(self) -> int:
+        return self.solution.conflicts_after
+
+
+@dataclasses.dataclass(frozen=True)
+class Arrays(Result):
+    """A hash for each array that is accessed."""
+
+    arrays: List[ArraySolution]
+    conflicts_before: int
+    conflicts_after: int
+    lower_bound: int
+    proven: bool
+
+    ROWS = "arrays"
+    COLUMNS = (("begins at", "begin_bytes"), ("accesses", "accesses"), ("conflicts before", "before"), ("after", "after"),
+               ("hash", "hash"))
+
+    def summary(self) -> str:
+        proof = "no hashes leave fewer" if self.proven else f"no hashes leave fewer than {self.lower_bound}"
+        return f"{self.conflicts_before} -> {self.conflicts_after} conflicts, {proof}"
+
+
+def solve_arrays(accesses: AccessesLike, begin_bytes: Iterable[int], machine: MachineLike = "hopper", *,
+                 class_: str = "general", granule_bytes: int = 0, time_limit_seconds: float = 10, threads: int = 0,
+                 progress: Progress = None, op: str = "ld", width_bytes: int = 4) -> Arrays:
+    """Looks for a hash for each of the arrays that begin at these bytes, ascending; no access may touch two of them."""
+    on = machine_of(machine)
+    work = workload_of(accesses, on, op, width_bytes)
+    begins = [operator.index(begin) for begin in begin_bytes]
+    if any(not 0 <= begin < 1 << 64 for begin in begins):
+        raise ValueError("arrays begin at numbers from 0 on")
+    watch = Watch(c.bf_progress, progress)
+    given = options(c.bf_solve_options, method=c.BF_METHOD_EXACT, class_=_word(CLASSES, class_, "class"),
+                    granule_bytes=granule_bytes, time_limit_seconds=time_limit_seconds, threads=threads,
+                    progress=watch.callback)
+    out = ctypes.c_void_p()
+    watch.call("bf_solve_arrays", on.address, work.address, (ctypes.c_uint64 * max(len(begins), 1))(*begins), len(begins),
+               ctypes.byref(given), ctypes.byref(out))
+    owned = Owned(out.value or 0, "bf_arrays_free")
+    found: List[ArraySolution] = []
+    while library.bf_arrays_get(owned.address, len(found)):
+        at = library.bf_arrays_get(owned.address, len(found)).contents
+        found.append(ArraySolution(at.begin_bytes, at.accesses, _solution(at.solution, on)))
+    return Arrays(found, sum(at.before for at in found), sum(at.after for at in found),
+                  sum(at.solution.lower_bound for at in found), all(at.solution.proven for at in found))
 
 
 @dataclasses.dataclass(frozen=True)

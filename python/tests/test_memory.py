@@ -171,6 +171,30 @@ class SearchTest(unittest.TestCase):
             with self.assertRaises(ValueError):
                 bankfold.solve(self.COLUMNS, **wrong)
 
+    def test_joint(self):
+        found = bankfold.solve_joint(self.COLUMNS)
+        self.assertEqual((found.solution.conflicts_before, found.solution.conflicts_after), (31, 0))
+        self.assertLessEqual(found.tried, found.all)
+        self.assertIn("0 conflicts", str(found))
+        unaligned = "ld 16 ffffffff stride:1+1"
+        self.assertLessEqual(bankfold.solve_joint(unaligned).solution.conflicts_after,
+                             bankfold.solve(unaligned).conflicts_after)
+
+    def test_arrays(self):
+        columns, skewed = "ld 4 ffffffff stride:32 x3\n", [4096 + 4 * (33 * lane % 1024) for lane in range(32)]
+        trace = columns + "ld 4 ffffffff " + " ".join(map(str, skewed)) + "\n"
+        found = bankfold.solve_arrays(trace, [0, 4096])
+        self.assertEqual([(at.begin_bytes, at.accesses, at.before, at.after) for at in found.arrays],
+                         [(0, 3, 93, 0), (4096, 1, 0, 0)])
+        self.assertTrue(found.proven)
+        self.assertEqual(found.conflicts_before, bankfold.check(trace).total.conflicts)
+        self.assertIn("begins at", str(found))
+        for wrong in ([4096, 0], [0, 2], [0, 2048]):
+            with self.assertRaises(bankfold.BadInput):
+                bankfold.solve_arrays(trace, wrong)
+        with self.assertRaises(ValueError):
+            bankfold.solve_arrays(trace, [-4])
+
     def test_ladder(self):
         found = bankfold.ladder(self.COLUMNS)
         self.assertEqual([step.name for step in found.steps][0], "nothing")

@@ -123,7 +123,7 @@ void bf_report_arrays_json(const bf_arrays *arrays, bf_text *text) {
   bf_json_real(&json, "counted", arrays->counted);
   bf_json_begin(&json, "arrays", '[', false);
   for (unsigned i = 0; i < arrays->count; i++) {
-    const bf_array *own = &arrays->item[i];
+    const bf_array_solution *own = &arrays->item[i];
     const bf_solution *solution = &own->solution;
     bf_json_begin(&json, NULL, '{', true);
     bf_json_number(&json, "begin_bytes", own->begin_bytes);
@@ -235,7 +235,7 @@ void bf_report_arrays_text(const bf_arrays *arrays, bf_text *text) {
   bf_text_addf(text, "%10s %12s %12s %12s %12s  %s\n", "array at", "accesses", "before", "after",
                "at least", "hash of the offset");
   for (unsigned i = 0; i < arrays->count; i++) {
-    const bf_array *own = &arrays->item[i];
+    const bf_array_solution *own = &arrays->item[i];
     bf_text_addf(text, "%10llu %12llu %12llu %12llu %12llu  %s\n",
                  (unsigned long long)own->begin_bytes, (unsigned long long)own->accesses,
                  (unsigned long long)own->solution.conflicts_before,

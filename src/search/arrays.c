@@ -14,14 +14,13 @@ typedef struct sorting {
 } sorting;
 
 /* Takes over where arrays begin, with one at 0. */
-static int take_begins(sorting *s, const uint64_t *begin, unsigned count,
-                       bf_diagnostic *diagnostic) {
+static int take_begins(sorting *s, const uint64_t *begin, size_t count, bf_diagnostic *diagnostic) {
   uint64_t step = bf_machine_geometry(s->machine).word_bytes;
   if (s->machine->serve == BF_SERVE_ROW_PAIRS)
     step = 2 * step << bf_machine_geometry(s->machine).bank_bits;
   if (count == 0 || begin[0])
     s->begin[s->count++] = 0;
-  for (unsigned i = 0; i < count; i++) {
+  for (size_t i = 0; i < count; i++) {
     unsigned long long own = begin[i];
     if (i && own <= begin[i - 1])
       return bf_fail(diagnostic, BF_BAD_INPUT, "the array at %llu is not behind the one before",
@@ -81,7 +80,7 @@ static int search(const sorting *s, unsigned array, const bf_solve_options *give
                   uint64_t left, const bf_search_watch *watch, bf_arrays *arrays,
                   bf_diagnostic *diagnostic) {
   bf_solve_options options = *given;
-  bf_array *own = &arrays->item[arrays->count];
+  bf_array_solution *own = &arrays->item[arrays->count];
   if (given->time_limit_seconds > 0) {
     double seconds = (until - bf_seconds()) * (double)s->accesses[array] / (double)left;
     options.time_limit_seconds = seconds > 1e-3 ? seconds : 1e-3;
@@ -89,7 +88,7 @@ static int search(const sorting *s, unsigned array, const bf_solve_options *give
   double share = 1;
   bf_search_watch own_watch = watch ? *watch : (bf_search_watch){.step = NULL};
   own_watch.share = &share;
-  *own = (bf_array){.begin_bytes = s->begin[array], .accesses = s->accesses[array]};
+  *own = (bf_array_solution){.begin_bytes = s->begin[array], .accesses = s->accesses[array]};
   BF_TRY(bf_solve_watched(s->machine, s->own[array], &options, &own_watch, &own->solution,
                           diagnostic));
   arrays->counted = share < arrays->counted ? share : arrays->counted;
@@ -101,9 +100,10 @@ static int search(const sorting *s, unsigned array, const bf_solve_options *give
   return BF_OK;
 }
 
-int bf_solve_arrays(const bf_machine *machine, const bf_workload *workload, const uint64_t *begin,
-                    unsigned count, const bf_solve_options *options, const bf_search_watch *watch,
-                    bf_arrays *arrays, bf_diagnostic *diagnostic) {
+int bf_solve_arrays_watched(const bf_machine *machine, const bf_workload *workload,
+                            const uint64_t *begin, size_t count, const bf_solve_options *options,
+                            const bf_search_watch *watch, bf_arrays *arrays,
+                            bf_diagnostic *diagnostic) {
   double started = bf_seconds();
   sorting s = {.machine = machine};
   memset(arrays, 0, sizeof *arrays);

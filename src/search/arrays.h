@@ -10,25 +10,20 @@
 
 enum { BF_ARRAYS_MOST = 64 };
 
-typedef struct bf_array {
-  uint64_t begin_bytes, accesses;
-  bf_solution solution;
-} bf_array;
-
-typedef struct bf_arrays {
-  bf_array item[BF_ARRAYS_MOST]; /* those that are accessed */
+struct bf_arrays {
+  bf_array_solution item[BF_ARRAYS_MOST]; /* those that are accessed */
   unsigned count;
   uint64_t conflicts_before, conflicts_after, lower_bound;
   bool proven;
   double counted; /* the least share of an array's accesses that conflicts were counted of */
   double seconds;
-} bf_arrays;
+};
 
-/* begin[0..count) is where arrays begin, ascending; what lies before the first is an array too.
- * options as for bf_solve, whose method is exact; the time limit is that of all. */
-int bf_solve_arrays(const bf_machine *machine, const bf_workload *workload, const uint64_t *begin,
-                    unsigned count, const bf_solve_options *options, const bf_search_watch *watch,
-                    bf_arrays *arrays, bf_diagnostic *diagnostic);
+/* bf_solve_arrays, watched. */
+int bf_solve_arrays_watched(const bf_machine *machine, const bf_workload *workload,
+                            const uint64_t *begin, size_t count, const bf_solve_options *options,
+                            const bf_search_watch *watch, bf_arrays *arrays,
+                            bf_diagnostic *diagnostic);
 void bf_arrays_clear(bf_arrays *arrays);
 
 #endif

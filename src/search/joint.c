@@ -207,9 +207,9 @@ static int count_whole(const joining *j, bf_joint *best, bf_diagnostic *diagnost
   return error;
 }
 
-int bf_solve_joint(const bf_machine *machine, const bf_workload *workload,
-                   const bf_solve_options *options, const bf_search_watch *watch, bf_joint *joint,
-                   bf_diagnostic *diagnostic) {
+int bf_solve_joint_watched(const bf_machine *machine, const bf_workload *workload,
+                           const bf_solve_options *options, const bf_search_watch *watch,
+                           bf_joint *joint, bf_diagnostic *diagnostic) {
   const bf_solve_case own = {machine, workload};
   const bf_cases cases = {&own, 1};
   size_t accesses = bf_workload_size(workload);
@@ -247,6 +247,8 @@ int bf_solve_joint(const bf_machine *machine, const bf_workload *workload,
 }
 
 void bf_joint_clear(bf_joint *joint) {
+  if (!joint)
+    return;
   bf_solution_clear(&joint->solution);
   memset(joint, 0, sizeof *joint);
 }

@@ -11,21 +11,10 @@
 
 enum { BF_JOINT_PADDINGS = 9, BF_JOINT_BASES = 8 };
 
-typedef struct bf_joint {
-  bf_solution solution; /* the hash for data that were moved; conflicts_before is of those that were
-                           not. Its bound holds for all paddings and bases that were tried;
-                           bytes_wasted has padding and base */
-  uint64_t row_words, pad_words; /* unused words after every row; 0: no padding */
-  uint64_t base_bytes;           /* by how much the data begin later */
-  unsigned tried, all;           /* paddings and bases */
-} bf_joint;
-
-/* options as for bf_solve, whose method is exact; granule 0 is that of the widest access. Few
- * conflicts come first, then few unused bytes. */
-int bf_solve_joint(const bf_machine *machine, const bf_workload *workload,
-                   const bf_solve_options *options, const bf_search_watch *watch, bf_joint *joint,
-                   bf_diagnostic *diagnostic);
-void bf_joint_clear(bf_joint *joint);
+/* bf_solve_joint, watched. */
+int bf_solve_joint_watched(const bf_machine *machine, const bf_workload *workload,
+                           const bf_solve_options *options, const bf_search_watch *watch,
+                           bf_joint *joint, bf_diagnostic *diagnostic);
 
 /* The accesses with data that begin base_bytes later, and with pad_words after every row_words. */
 int bf_joint_move(const bf_machine *machine, const bf_workload *workload, const bf_joint *how,

@@ -58,6 +58,8 @@ static void nothing_can_be_freed(void **state) {
   bf_hough_result_clear(NULL);
   bf_counter_free(NULL);
   bf_ladder_free(NULL);
+  bf_joint_clear(NULL);
+  bf_arrays_free(NULL);
   bf_binary_free(NULL);
   bf_module_free(NULL);
   bf_kernel_analysis_free(NULL);

@@ -131,6 +131,72 @@ static void ladders_are_kept(void **state) {
   bf_machine_free(machine);
 }
 
+/* One array of columns and one of rows behind it. */
+static bf_workload *two_arrays(void) {
+  bf_workload *workload;
+  assert_int_equal(bf_workload_create(&workload), BF_OK);
+  for (unsigned a = 0; a < 2; a++) {
+    bf_access access = {.op = BF_OP_LD, .width_bytes = 4, .mask = UINT32_MAX, .count = 5};
+    for (unsigned lane = 0; lane < 32; lane++)
+      access.address[lane] = a ? 4096 + 4 * lane : 128 * lane;
+    assert_int_equal(bf_workload_add(workload, &access), BF_OK);
+  }
+  return workload;
+}
+
+static void arrays_have_their_hashes(void **state) {
+  (void)state;
+  static const uint64_t begin[] = {0, 4096}, between[] = {0, 64};
+  bf_machine *machine = load_machine("hopper");
+  bf_workload *workload = two_arrays();
+  bf_solve_options options;
+  bf_arrays *arrays;
+  bf_solve_default_options(&options);
+  options.time_limit_seconds = 5;
+  assert_int_equal(bf_solve_arrays(machine, workload, begin, 2, &options, &arrays, NULL), BF_OK);
+  for (size_t a = 0; a < 2; a++) {
+    const bf_array_solution *own = bf_arrays_get(arrays, a);
+    assert_true(own->begin_bytes == begin[a] && own->accesses == 5 && own->solution.proven);
+    assert_int_equal(own->solution.conflicts_before, a ? 0 : 5 * 31);
+    assert_int_equal(own->solution.conflicts_after, 0);
+  }
+  assert_null(bf_arrays_get(arrays, 2));
+  bf_arrays_free(arrays);
+  assert_int_equal(bf_solve_arrays(machine, workload, between, 2, NULL, &arrays, NULL),
+                   BF_BAD_INPUT);
+  assert_null(arrays);
+  options.method = BF_METHOD_PADDING;
+  assert_int_equal(bf_solve_arrays(machine, workload, begin, 2, &options, &arrays, NULL),
+                   BF_BAD_INPUT);
+  assert_null(arrays);
+  bf_workload_free(workload);
+  bf_machine_free(machine);
+}
+
+/* Moving the data is no worse than leaving them where they are. */
+static void joint_answers_own_their_hash(void **state) {
+  (void)state;
+  bf_machine *machine = load_machine("hopper");
+  bf_workload *workload = two_arrays();
+  bf_solve_options options;
+  bf_solution alone;
+  bf_joint joint;
+  bf_solve_default_options(&options);
+  options.time_limit_seconds = 5;
+  assert_int_equal(bf_solve(machine, workload, &options, &alone, NULL), BF_OK);
+  assert_int_equal(bf_solve_joint(machine, workload, &options, &joint, NULL), BF_OK);
+  assert_true(joint.solution.conflicts_after <= alone.conflicts_after);
+  assert_int_equal(joint.solution.conflicts_before, alone.conflicts_before);
+  assert_non_null(bf_hash_text(joint.solution.hash));
+  bf_joint_clear(&joint);
+  bf_solution_clear(&alone);
+  options.method = BF_METHOD_GIVARGIS;
+  assert_int_equal(bf_solve_joint(machine, workload, &options, &joint, NULL), BF_BAD_INPUT);
+  assert_null(joint.solution.hash);
+  bf_workload_free(workload);
+  bf_machine_free(machine);
+}
+
 /* Steps that have no answer are left out, and that is told. */
 static void missing_steps_are_told(void **state) {
   (void)state;
@@ -218,6 +284,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(workloads_are_counted),      cmocka_unit_test(misfits_have_lines),
       cmocka_unit_test(foreign_hashes_are_refused), cmocka_unit_test(ladders_are_kept),
+      cmocka_unit_test(arrays_have_their_hashes),   cmocka_unit_test(joint_answers_own_their_hash),
       cmocka_unit_test(missing_steps_are_told),     cmocka_unit_test(code_is_written),
       cmocka_unit_test(wrong_code_is_refused),
   };

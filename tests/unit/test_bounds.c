@@ -166,7 +166,8 @@ static void joint_answers_are_the_best_of_those_tried(void **state) {
         access.address[lane] = 4 * (uint32_t)random_below(&random, 24);
       assert_int_equal(bf_workload_add(workload, &access), BF_OK);
     }
-    assert_int_equal(bf_solve_joint(machine, workload, &options, NULL, &joint, NULL), BF_OK);
+    assert_int_equal(bf_solve_joint_watched(machine, workload, &options, NULL, &joint, NULL),
+                     BF_OK);
     assert_true(joint.tried == joint.all || joint.solution.conflicts_after == 0);
     assert_true(joint.solution.proven);
     assert_int_equal(joint.solution.conflicts_after,

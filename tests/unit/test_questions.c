@@ -369,7 +369,8 @@ static void arrays_have_hashes_of_their_own(void **state) {
   bf_solve_options options = {.struct_bytes = sizeof options, .method = BF_METHOD_EXACT};
   bf_arrays arrays;
   assert_int_equal(
-      bf_solve_arrays(machine, all, begin + 1, 2, &options, NULL, &arrays, &diagnostic), BF_OK);
+      bf_solve_arrays_watched(machine, all, begin + 1, 2, &options, NULL, &arrays, &diagnostic),
+      BF_OK);
   assert_int_equal(arrays.count, 3);
   uint64_t after = 0;
   for (unsigned a = 0; a < 3; a++) {
@@ -387,7 +388,7 @@ static void arrays_have_hashes_of_their_own(void **state) {
   const uint64_t *const refused[] = {apart, wrong, back};
   for (unsigned i = 0; i < 3; i++)
     assert_int_equal(
-        bf_solve_arrays(machine, all, refused[i], 2, &options, NULL, &arrays, &diagnostic),
+        bf_solve_arrays_watched(machine, all, refused[i], 2, &options, NULL, &arrays, &diagnostic),
         BF_BAD_INPUT);
   bf_workload_free(all);
   bf_machine_free(machine);
