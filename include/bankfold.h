@@ -430,6 +430,7 @@ typedef enum bf_method {
   BF_METHOD_PADDING,          /* pad:ROW+P */
   BF_METHOD_GIVARGIS_LITERAL, /* Givargis as published: bits may depend on each other, and then the
                                  hash can only be counted under */
+  BF_METHOD_MODULO,           /* mod:N: numbers of banks that are no power of two */
 } bf_method;
 
 typedef enum bf_class {

@@ -21,7 +21,7 @@ static const cli_option options[] = {
     CLI_COMMON(settings),
     CLI_FROM(settings),
     {"method", CLI_TEXT, offsetof(settings, method), "METHOD",
-     "ladder bit-vector givargis givargis-literal min-imbalance padding exact",
+     "ladder bit-vector givargis givargis-literal min-imbalance padding modulo exact",
      "how to search (default ladder: all of them, with a recommendation)"},
     {"pairs", CLI_FLAG, offsetof(settings, pairs), NULL, NULL,
      "givargis (and -literal), min-imbalance: choose among XORs of two bits too"},
@@ -56,8 +56,8 @@ static const cli_option options[] = {
 };
 
 /* In the order of bf_method and bf_class. */
-static const char *const methods[] = {"exact",         "bit-vector", "givargis",
-                                      "min-imbalance", "padding",    "givargis-literal"};
+static const char *const methods[] = {"exact",   "bit-vector",       "givargis", "min-imbalance",
+                                      "padding", "givargis-literal", "modulo"};
 static const char *const classes[] = {"general", "row", "cute", "one-term", "two-term", "tma"};
 
 /* The number of a name; 0 where it is none of them. */
@@ -258,6 +258,8 @@ const cli_command cli_solve = {
         "trades\n"
         "mpirun -n 8 bankfold solve kernel.trace --share search.txt --time-limit 0   # one search\n"
         "bankfold solve kernel.trace --method min-imbalance --pairs --machine fermi\n"
+        "bankfold solve kernel.trace --banks 64 --method modulo   # which number of banks up to "
+        "64\n"
         "bankfold solve kernel.trace --method givargis-literal --pairs   # as published",
     CLI_OPTIONS(options, settings),
     .least_arguments = 1,

@@ -13,7 +13,7 @@ __all__ = ["Solution", "Joint", "ArraySolution", "Arrays", "Step", "Ladder", "so
            "ladder", "emit", "emit_forms"]
 
 METHODS = {"exact": c.BF_METHOD_EXACT, "bit-vector": c.BF_METHOD_BIT_VECTOR, "givargis": c.BF_METHOD_GIVARGIS,
-           "min-imbalance": c.BF_METHOD_MIN_IMBALANCE, "padding": c.BF_METHOD_PADDING}
+           "min-imbalance": c.BF_METHOD_MIN_IMBALANCE, "padding": c.BF_METHOD_PADDING, "modulo": c.BF_METHOD_MODULO}
 CLASSES = {"general": c.BF_CLASS_GENERAL, "row": c.BF_CLASS_ROW, "cute": c.BF_CLASS_CUTE, "one-term": c.BF_CLASS_ONE_TERM,
            "two-term": c.BF_CLASS_TWO_TERM, "tma": c.BF_CLASS_TMA}
 

@@ -160,7 +160,7 @@ class SearchTest(unittest.TestCase):
     COLUMNS = "ld 4 ffffffff stride:32\nld 4 ffffffff stride:1\n"
 
     def test_solve(self):
-        for method in ("exact", "bit-vector", "givargis", "min-imbalance", "padding"):
+        for method in ("exact", "bit-vector", "givargis", "min-imbalance", "padding", "modulo"):
             found = bankfold.solve(self.COLUMNS, method=method)
             left = bankfold.check(self.COLUMNS, found.hash).total.conflicts
             self.assertEqual((found.conflicts_before, found.conflicts_after), (31, left))

@@ -1,7 +1,9 @@
 /* Padding: P unused words after every ROW words, as programmers do with tile[32][33]. Every row
  * length that is a power of two or a stride of the workload is tried with every P that moves banks,
- * keeping wide accesses aligned. Of a long workload, a sample says in which order they are counted
- * in full, so that what was counted when time is up is the best so far. */
+ * keeping wide accesses aligned. And numbers of banks that are no power of two: the banks of a
+ * modulo N are those of padding behind every N words, up to the next row. Of a long workload, a
+ * sample says in which order they are counted in full, so that what was counted when time is up is
+ * the best so far. */
 #include "search/search.h"
 
 #include <pthread.h>
@@ -17,6 +19,7 @@ typedef struct padding {
 
 typedef struct shared {
   const bf_cases *cases;
+  bool is_modulo; /* rows as long as a number of banks */
   bf_geometry geometry;
   uint64_t row[MAX_ROWS];
   unsigned rows, pads, granule_words;
@@ -25,6 +28,7 @@ typedef struct shared {
   size_t step; /* of the accesses that are counted: one of so many */
   uint64_t highest_word;
   atomic_uint next;
+  bool is_stopped;
   const bf_search_watch *watch;
   pthread_mutex_t lock;
   padding best;
@@ -93,29 +97,47 @@ static void work(void *context, unsigned index) {
     unsigned number = atomic_fetch_add(&all->next, 1);
     if (number >= all->count)
       return;
-    if (index == 0 && !bf_search_goes_on(all->watch, number, all->count))
+    if (index == 0 && !bf_search_goes_on(all->watch, number, all->count)) {
+      all->is_stopped = true;
       atomic_store(&all->next, all->count);
+    }
     try_padding(all, &all->list[number]);
   }
 }
 
-/* The candidates that fit the memory. */
-static void list_paddings(shared *all) {
-  unsigned word_bytes = all->geometry.word_bytes;
+/* Bytes that all machines have. */
+static uint64_t least_capacity(const bf_cases *cases) {
   uint64_t capacity = UINT64_MAX;
-  for (size_t i = 0; i < all->cases->count; i++) {
-    uint64_t own = bf_machine_capacity_bytes(all->cases->item[i].machine);
+  for (size_t i = 0; i < cases->count; i++) {
+    uint64_t own = bf_machine_capacity_bytes(cases->item[i].machine);
     capacity = own < capacity ? own : capacity;
   }
-  for (unsigned number = 0; number < all->rows * all->pads; number++) {
-    padding own = {.row = all->row[number % all->rows],
-                   .pad = (number / all->rows + 1) * (uint64_t)all->granule_words,
-                   .conflicts = UINT64_MAX};
-    own.wasted = all->highest_word / own.row * own.pad * word_bytes;
-    uint64_t end = (all->highest_word + 1) * word_bytes + own.wasted;
-    if (end <= capacity)
-      all->list[all->count++] = own;
-  }
+  return capacity;
+}
+
+/* Adds a candidate if it fits the memory. */
+static void list_one(shared *all, uint64_t capacity, uint64_t row, uint64_t pad) {
+  unsigned word_bytes = all->geometry.word_bytes;
+  padding own = {.row = row, .pad = pad, .conflicts = UINT64_MAX};
+  own.wasted = all->highest_word / row * pad * word_bytes;
+  if ((all->highest_word + 1) * word_bytes + own.wasted <= capacity)
+    all->list[all->count++] = own;
+}
+
+static void list_paddings(shared *all) {
+  uint64_t capacity = least_capacity(all->cases);
+  for (unsigned number = 0; number < all->rows * all->pads; number++)
+    list_one(all, capacity, all->row[number % all->rows],
+             (number / all->rows + 1) * (uint64_t)all->granule_words);
+}
+
+/* Fewer banks than there are, the most first. */
+static void list_moduli(shared *all) {
+  unsigned banks = 1u << all->geometry.bank_bits, most = MAX_ROWS * MAX_PADS;
+  uint64_t capacity = least_capacity(all->cases);
+  for (unsigned n = banks - 1; n > 0 && banks - n <= most; n--)
+    if (n % all->granule_words == 0)
+      list_one(all, capacity, n, banks - n);
 }
 
 static int compare_paddings(const void *a, const void *b) {
@@ -140,11 +162,38 @@ static void try_all(shared *all, unsigned threads) {
   bf_run_threads(threads, work, all);
 }
 
-int bf_search_padding(const bf_cases *cases, uint64_t conflicts_before, unsigned threads,
-                      const bf_search_watch *watch, bf_found *found, uint64_t *bytes_wasted,
-                      bf_diagnostic *diagnostic) {
+/* What was found, as people write it. */
+static void name(const shared *all, const padding *best, bf_found *found) {
+  unsigned long long row = best->row, pad = best->pad;
+  if (!pad)
+    snprintf(found->text, sizeof found->text, "none");
+  else if (all->is_modulo)
+    snprintf(found->text, sizeof found->text, "mod:%llu", row);
+  else
+    snprintf(found->text, sizeof found->text, "pad:%llu+%llu", row, pad);
+}
+
+/* Tries the candidates of a list with room for all. */
+static void search(shared *all, unsigned threads) {
+  unsigned banks = 1u << all->geometry.bank_bits;
+  all->pads = banks > all->granule_words ? banks / all->granule_words - 1 : 0;
+  if (all->pads > MAX_PADS)
+    all->pads = MAX_PADS;
+  if (all->is_modulo)
+    list_moduli(all);
+  else
+    list_paddings(all);
+  pthread_mutex_init(&all->lock, NULL);
+  try_all(all, threads ? threads : bf_cores());
+  pthread_mutex_destroy(&all->lock);
+}
+
+int bf_search_padding(const bf_cases *cases, const bf_solve_options *options,
+                      uint64_t conflicts_before, const bf_search_watch *watch, bf_found *found,
+                      uint64_t *bytes_wasted, bf_diagnostic *diagnostic) {
   size_t accesses = bf_cases_size(cases);
   shared all = {.cases = cases,
+                .is_modulo = options->method == BF_METHOD_MODULO,
                 .geometry = bf_machine_geometry(cases->item[0].machine),
                 .step = accesses > 4 * SAMPLE ? accesses / SAMPLE : 1,
                 .granule_words = 1,
@@ -154,20 +203,18 @@ int bf_search_padding(const bf_cases *cases, uint64_t conflicts_before, unsigned
     return bf_no_memory(diagnostic);
   all.best.conflicts = conflicts_before;
   survey(&all);
-  unsigned banks = 1u << all.geometry.bank_bits;
-  all.pads = banks > all.granule_words ? banks / all.granule_words - 1 : 0;
-  if (all.pads > MAX_PADS)
-    all.pads = MAX_PADS;
-  list_paddings(&all);
-  pthread_mutex_init(&all.lock, NULL);
-  try_all(&all, threads ? threads : bf_cores());
-  pthread_mutex_destroy(&all.lock);
+  if (all.is_modulo && options->granule_bytes)
+    all.granule_words = options->granule_bytes > all.geometry.word_bytes
+                            ? options->granule_bytes / all.geometry.word_bytes
+                            : 1;
+  search(&all, options->threads);
   free(list);
   *bytes_wasted = all.best.wasted;
-  if (all.best.pad)
-    snprintf(found->text, sizeof found->text, "pad:%llu+%llu", (unsigned long long)all.best.row,
-             (unsigned long long)all.best.pad);
-  else
-    snprintf(found->text, sizeof found->text, "none");
+  name(&all, &all.best, found);
+  bool is_counted = all.step == 1 && !all.is_stopped && !bf_search_is_late(watch);
+  if (all.is_modulo && is_counted && all.geometry.bank_bits <= 12) { /* all of them were listed */
+    found->complete = true;
+    found->lower_bound = all.best.conflicts;
+  }
   return BF_OK;
 }

@@ -25,11 +25,11 @@ int bf_search_min_imbalance(const bf_problem *problem, bool pairs, bf_found *fou
                             bf_diagnostic *diagnostic);
 int bf_search_exact(const bf_problem *problem, const bf_solve_options *options, bf_found *found,
                     bf_diagnostic *diagnostic);
-/* pad:ROW+P with the fewest conflicts, then the fewest bytes wasted; text is "none" if no padding
- * helps. threads: 0 = one per core. */
-int bf_search_padding(const bf_cases *cases, uint64_t conflicts_before, unsigned threads,
-                      const bf_search_watch *watch, bf_found *found, uint64_t *bytes_wasted,
-                      bf_diagnostic *diagnostic);
+/* pad:ROW+P, or with the method modulo mod:N, with the fewest conflicts, then the fewest bytes
+ * wasted; text is "none" if none helps. */
+int bf_search_padding(const bf_cases *cases, const bf_solve_options *options,
+                      uint64_t conflicts_before, const bf_search_watch *watch, bf_found *found,
+                      uint64_t *bytes_wasted, bf_diagnostic *diagnostic);
 
 /* Workloads made ready for several searches. */
 typedef struct bf_prepared {

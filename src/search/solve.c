@@ -101,8 +101,9 @@ static int run_method(const bf_prepared *prepared, const bf_solve_options *optio
   case BF_METHOD_MIN_IMBALANCE:
     return run_heuristic_in_time(problem, options, found, diagnostic);
   case BF_METHOD_PADDING:
-    return bf_search_padding(&prepared->cases, prepared->conflicts_before, options->threads,
-                             problem->watch, found, &solution->bytes_wasted, diagnostic);
+  case BF_METHOD_MODULO:
+    return bf_search_padding(&prepared->cases, options, prepared->conflicts_before, problem->watch,
+                             found, &solution->bytes_wasted, diagnostic);
   case BF_METHOD_EXACT:
     return bf_search_exact(problem, options, found, diagnostic);
   }

@@ -49,7 +49,7 @@ status=$?
 python3 - "$build/bankfold" "$work" <<'PYTHON' || failed=1
 import json, os, resource, signal, subprocess, sys, time
 program, work = sys.argv[1:]
-questions = [["--method", method] for method in ("bit-vector", "givargis", "givargis-literal", "min-imbalance", "padding")]
+questions = [["--method", method] for method in ("bit-vector", "givargis", "givargis-literal", "min-imbalance", "padding", "modulo")]
 questions += [["--method", "exact", "--class", name] for name in ("row", "cute", "one-term", "two-term", "tma")]
 questions += [["--method", method, "--pairs"] for method in ("givargis", "min-imbalance")]
 questions += [["--method", "exact", "--most-xors", "8"], ["--joint"], ["--front"], ["--also", "ampere", "--method", "exact"]]

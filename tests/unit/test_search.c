@@ -817,6 +817,59 @@ static void padding_frees_a_column_read(void **state) {
   bf_machine_free(machine);
 }
 
+/* Conflicts in n of the banks, lane by lane. */
+static uint64_t conflicts_modulo(const bf_workload *workload, uint32_t n) {
+  uint64_t conflicts = 0;
+  for (size_t i = 0; i < bf_workload_size(workload); i++) {
+    const bf_access *access = bf_workload_get(workload, i);
+    unsigned in_bank[64] = {0}, most = 0;
+    for (unsigned lane = 0; lane < 32; lane++) {
+      bool is_new = true;
+      for (unsigned other = 0; other < lane && is_new; other++)
+        is_new = access->address[other] != access->address[lane];
+      unsigned own = is_new ? ++in_bank[access->address[lane] / 4 % n] : 0;
+      most = own > most ? own : most;
+    }
+    conflicts += access->count * (most - 1);
+  }
+  return conflicts;
+}
+
+/* Every number of banks is tried: the fewest conflicts, then the most banks. */
+static void moduli_equal_brute_force(void **state) {
+  (void)state;
+  random_state = 77;
+  unsigned odd = 0;
+  for (unsigned round = 0; round < 40; round++) {
+    bf_machine *machine = machine_with("hopper", 0, 0, 0);
+    bf_workload *workload = new_workload();
+    for (unsigned a = 0; a < 8; a++) {
+      uint32_t word[32], stride = 1 + random_below(round % 2 ? 4 : 64);
+      for (uint32_t lane = 0; lane < 32; lane++)
+        word[lane] = (round % 2 ? 32 : 1) * stride * lane + random_below(2);
+      add_words(workload, BF_OP_LD, word, 32, 1 + random_below(3));
+    }
+    uint64_t least = conflicts_modulo(workload, 32);
+    uint32_t best = 32;
+    for (uint32_t n = 31; n > 0; n--) {
+      uint64_t own = conflicts_modulo(workload, n);
+      if (own < least)
+        least = own, best = n;
+    }
+    bf_solution found = solve(machine, workload, (bf_solve_options){.method = BF_METHOD_MODULO});
+    char text[16];
+    snprintf(text, sizeof text, best == 32 ? "none" : "mod:%u", best);
+    assert_int_equal(found.conflicts_after, least);
+    assert_true(found.proven);
+    assert_string_equal(bf_hash_text(found.hash), text);
+    odd += best % 2;
+    bf_solution_clear(&found);
+    bf_workload_free(workload);
+    bf_machine_free(machine);
+  }
+  assert_true(odd > 5);
+}
+
 static bool stop_at_once(void *context, double seconds, uint64_t lower, uint64_t upper) {
   ++*(unsigned *)context;
   assert_true(lower <= upper && seconds >= 0);
@@ -864,7 +917,7 @@ static void time_limit_is_kept(void **state) {
       word[lane] = random_below(1 << 12);
     add_words(workload, BF_OP_LD, word, 32, 1);
   }
-  for (bf_method method = BF_METHOD_EXACT; method <= BF_METHOD_GIVARGIS_LITERAL; method++) {
+  for (bf_method method = BF_METHOD_EXACT; method <= BF_METHOD_MODULO; method++) {
     bf_solution solution =
         solve(machine, workload,
               (bf_solve_options){.method = method, .pairs = true, .time_limit_seconds = limit});
@@ -967,6 +1020,7 @@ int main(void) {
       cmocka_unit_test(figure_6_step_by_step),
       cmocka_unit_test(class_sizes_of_table_1),
       cmocka_unit_test(padding_frees_a_column_read),
+      cmocka_unit_test(moduli_equal_brute_force),
       cmocka_unit_test(stopping_gives_bounds),
       cmocka_unit_test(time_limit_is_kept),
       cmocka_unit_test(bounds_hold_for_locks),
