@@ -123,6 +123,17 @@ static uint64_t time_shared(bf_sim_sm *sm, bf_sim_warp *warp, uint64_t from, uin
   return ready;
 }
 
+/* When constants that are asked for at a cycle leave: the multiprocessor serves one address after
+ * the other; a single one costs what other loads do. */
+static uint64_t time_constants(const bf_sim_sm *sm, board *own, uint64_t cycle) {
+  uint64_t begin = cycle * TICKS;
+  if (sm->touched.constants < 2)
+    return cycle;
+  begin = own->constants_free > begin ? own->constants_free : begin;
+  own->constants_free = begin + ticks(sm->gpu->constant_word_cycles * (sm->touched.constants - 1));
+  return own->constants_free / TICKS;
+}
+
 uint64_t bf_sim_time_memory(bf_sim_sm *sm, bf_sim_warp *warp, const bf_sim_op *op, uint64_t from,
                             uint64_t *busy) {
   board *own = sm->core_data;
@@ -135,6 +146,7 @@ uint64_t bf_sim_time_memory(bf_sim_sm *sm, bf_sim_warp *warp, const bf_sim_op *o
     uint64_t start = take_memory(sm, own, from * TICKS,
                                  ticks(sm->gpu->global_line_cycles * touched->lines), false) /
                      TICKS;
+    start = time_constants(sm, own, start);
     const bf_sim_load *load = bf_sim_send(sm, warp, op, start);
     ready = load ? LOADING_FROM + (uint64_t)(load - sm->load) : start + sm->gpu->l1_cycles;
   }

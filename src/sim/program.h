@@ -80,6 +80,7 @@ typedef struct bf_sim_op {
   bool is_division;     /* a sequence that others of the warp pass */
   bool is_either;       /* an addition that the unit of integers or of multiplication makes */
   bool is_past_l1;      /* a load that goes past the first-level cache */
+  bool is_constant;     /* a load of constants: words are served one after the other */
   bool is_absorbed;     /* a shared access that ptxas has merged into another one */
   bool is_store;        /* with `aliases` only, as the next */
   bool is_behind_store; /* a load that must not pass a store before it */

@@ -77,6 +77,7 @@ typedef struct board {
   uint64_t filled;                     /* bits: entries of the wheel that are not empty */
   uint64_t far, far_first; /* TIMED beyond the wheel: slots, and the earliest cycle of one */
   uint64_t memory_free;    /* ticks: the load/store unit */
+  uint64_t constants_free; /* ticks: what serves constants */
   uint64_t queue_first;    /* the earliest of the queue */
   unsigned queue_count;
   uint64_t blocked_until; /* ticks: when the unit is free that a ready warp waits for */

@@ -272,9 +272,25 @@ static void touch_lines(bf_sim_sm *sm, const bf_emu_event *event, line_table *ta
   }
 }
 
+/* How many different addresses lanes want. */
+static unsigned count_addresses(const bf_emu_event *event) {
+  uint64_t found[BF_EMU_LANES];
+  unsigned count = 0, at;
+  for (uint32_t left = event->mask; left; left &= left - 1) {
+    uint64_t address = event->global_address[__builtin_ctz(left)];
+    for (at = 0; at < count && found[at] != address; at++)
+      ;
+    if (at == count)
+      found[count++] = address;
+  }
+  return count;
+}
+
 static void touch_global(bf_sim_sm *sm, const bf_emu_event *event) {
   line_table table = {{0}};
   touch_lines(sm, event, &table);
+  if (sm->executing->is_constant)
+    sm->touched.constants += count_addresses(event);
   if (sm->touched.is_atomic && sm->gpu->l2_atomics == BF_SIM_ATOMICS_WORDS) {
     count_same_words(sm, event, &table);
     sm->touched.is_unread = event->op == BF_OP_RED || sm->executing->is_unread;
@@ -431,7 +447,7 @@ void bf_sim_execute(bf_sim_sm *sm, bf_sim_warp *warp) {
   sm->touched.shared = (bf_count){0};
   if (sm->gpu->pipeline != BF_SIM_SCOREBOARD)
     memset(sm->touched.part, 0, sizeof sm->touched.part);
-  sm->touched.lines = sm->touched.words = 0;
+  sm->touched.lines = sm->touched.words = sm->touched.constants = 0;
   sm->touched.is_store = sm->touched.is_atomic = sm->touched.is_unread = false;
   sm->feed->calls->step(warp->emu);
   if (sm->feed->calls->stopped(sm->feed))

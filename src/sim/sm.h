@@ -57,6 +57,7 @@ typedef struct bf_sim_touched {
     uint8_t same; /* atomics on floats: most lanes of a word */
   } line[2 * BF_EMU_LANES];
   unsigned words;                      /* atomics: different ones */
+  unsigned constants;                  /* loads of constants: different addresses */
   bool is_store, is_atomic, is_unread; /* is_unread: an atomic whose result nobody reads */
 } bf_sim_touched;
 

@@ -209,6 +209,7 @@ static void set_memory(const bf_sim_gpu *gpu, const bf_ptx_instruction *instruct
   op->is_ordered = is_ordered(instruction);
   op->keeps_order = op->is_ordered && keeps_order(instruction);
   op->is_past_l1 = gpu->l1_marked && is_past_l1(instruction);
+  op->is_constant = gpu->constant_word_cycles > 0 && instruction->space == BF_PTX_SPACE_CONST;
   set_remote(instruction, op);
   set_copies(instruction, op);
   if (instruction->opcode == BF_PTX_OP_MBARRIER) {

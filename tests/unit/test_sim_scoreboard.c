@@ -488,6 +488,35 @@ static void marked_loads(void **state) {
   assert_in_range(cycles_of(LOAD_TWICE(".volatile"), past, 1, 32), first + 150, first + 250);
 }
 
+/* Cycles of warps whose lanes load constants `apart` bytes apart. */
+static uint64_t cycles_of_constants(const char *changes, unsigned apart, unsigned warps) {
+  char ptx[800];
+  sim_bed own;
+  snprintf(
+      ptx, sizeof ptx,
+      ".version 8.0\n.target sm_90\n.address_size 64\n.const .align 4 .b8 table[4096];\n"
+      ".visible .entry made(.param .u64 memory)\n{\n.reg .b32 %%r<9>;\n.reg .b64 %%d<9>;\n"
+      "mov.u32 %%r0, %%laneid;\nmul.wide.u32 %%d1, %%r0, %u;\nmov.u64 %%d2, table;\n"
+      "add.u64 %%d1, %%d1, %%d2;\nld.const.u32 %%r1, [%%d1];\nadd.u32 %%r1, %%r1, 1;\nret;\n}\n",
+      apart);
+  sim_bed_open(&own, ptx, "machine hopper", changes);
+  uint64_t cycles = sim_bed_run(&own, "made", 1, 32 * warps).cycles;
+  sim_bed_close(&own);
+  return cycles;
+}
+
+/* Constants at one address cost what a load does; each further address is served behind the one
+ * before, those of other warps of the multiprocessor too. */
+static void constants_are_served_in_turn(void **state) {
+  (void)state;
+  static const char turn[] = "constant_word_cycles=20";
+  assert_int_equal(cycles_of_constants(turn, 0, 4), cycles_of_constants("", 0, 4));
+  uint64_t one = cycles_of_constants("", 4, 1), four = cycles_of_constants("", 4, 4);
+  assert_int_equal(cycles_of_constants(turn, 4, 1), one + 31 * 20);
+  uint64_t in_turn = cycles_of_constants(turn, 4, 4); /* the last finds its line in the cache */
+  assert_in_range(in_turn, four + 4 * 31 * 20 - 200, four + 4 * 31 * 20);
+}
+
 /* ---- Blocks ---- */
 
 /* Cycles at which blocks begin: one behind the other, by their warps, and in the places of others.
@@ -558,6 +587,7 @@ int main(void) {
       cmocka_unit_test(warps_wait_for_words),
       cmocka_unit_test(atomics_by_words),
       cmocka_unit_test(marked_loads),
+      cmocka_unit_test(constants_are_served_in_turn),
       cmocka_unit_test(blocks_begin),
       cmocka_unit_test(ends_are_noticed),
   };
