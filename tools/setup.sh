@@ -65,6 +65,7 @@ need_to_test() {
   want libclang-rt-14-dev-wasm32 clang_has_wasm
   want nodejs has node
   want chromium has chromium
+  want mypy has mypy # types of the Python package
 }
 
 # The runtime libraries of clang's sanitizers come in a package of their own.
