@@ -4,6 +4,7 @@
 #include "access/intern.h"
 #include "access/lanes.h"
 
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -15,17 +16,11 @@ typedef struct slot {
   uint32_t hash;
 } slot;
 
-/* An access that is looked for: only what makes it another one. */
+/* An access that is looked for. */
 typedef struct wanted {
-  bf_op op;
-  unsigned width_bytes;
-  uint64_t mask;
-  const char *site; /* the workload's own */
-  uint64_t count, line;
+  bf_access access; /* with the workload's own site, and 0 for lanes that are not active */
+  size_t bytes;     /* of it that count: up to the last active lane */
   uint32_t hash;
-  uint32_t bits;                  /* of all addresses, or-ed */
-  size_t bytes;                   /* of address that count: up to the last active lane */
-  uint32_t address[BF_MAX_LANES]; /* 0 for lanes that are not active */
 } wanted;
 
 /* Accesses that are looked for together, so that the memory that each needs is on its way. */
@@ -71,16 +66,19 @@ const bf_access *bf_workload_get(const bf_workload *workload, size_t index) {
 }
 
 static uint32_t hash_of(const wanted *own) {
-  uint64_t head[3] = {(uint64_t)own->op << 8 | own->width_bytes, own->mask,
-                      (uint64_t)(uintptr_t)own->site};
+  const bf_access *access = &own->access;
+  uint64_t head[3] = {(uint64_t)access->op << 8 | access->width_bytes, access->mask,
+                      (uint64_t)(uintptr_t)access->site};
   uint64_t seed = bf_mix(head, sizeof head, 0);
-  return (uint32_t)bf_mix(own->address, own->bytes, seed);
+  return (uint32_t)bf_mix(access->address, own->bytes - offsetof(bf_access, address), seed);
 }
 
 /* Same operation, width, mask, site (kept once each) and addresses; inactive lanes hold 0. */
-static bool is_same(const bf_access *a, const wanted *b) {
+static bool is_same(const bf_access *a, const wanted *own) {
+  const bf_access *b = &own->access;
   return a->op == b->op && a->width_bytes == b->width_bytes && a->mask == b->mask &&
-         a->site == b->site && memcmp(a->address, b->address, b->bytes) == 0;
+         a->site == b->site &&
+         memcmp(a->address, b->address, own->bytes - offsetof(bf_access, address)) == 0;
 }
 
 /* Keeps at least half of the slots empty, also with the accesses that wait. */
@@ -155,24 +153,21 @@ static int take_site(bf_sites *sites, const char *site, const char **own) {
 /* What of an access makes it another one than those that are known; BF_BAD_INPUT where no machine
  * could have it. */
 static int take(bf_workload *workload, const bf_access *access, wanted *own) {
-  uint32_t high = (uint32_t)(access->mask >> BF_LANES);
+  uint32_t high = (uint32_t)(access->mask >> BF_LANES), bits;
+  bf_access *kept = &own->access;
   if ((unsigned)access->op >= BF_OP_COUNT || !access->mask || !access->count ||
       bf_access_check_width(access->op, access->width_bytes, NULL) != BF_OK)
     return BF_BAD_INPUT;
-  own->op = access->op;
-  own->width_bytes = access->width_bytes;
-  own->mask = access->mask;
-  own->count = access->count;
-  own->line = access->line;
-  own->site = NULL;
-  own->bytes = (size_t)(64 - __builtin_clzll(access->mask)) * sizeof own->address[0];
-  own->bits = take_lanes(access->address, (uint32_t)access->mask, own->address);
+  memcpy(kept, access, offsetof(bf_access, address));
+  own->bytes = offsetof(bf_access, address) +
+               (size_t)(64 - __builtin_clzll(access->mask)) * sizeof access->address[0];
+  bits = take_lanes(access->address, (uint32_t)access->mask, kept->address);
   if (high)
-    own->bits |= take_lanes(access->address + BF_LANES, high, own->address + BF_LANES);
-  if (own->bits & (access->width_bytes - 1))
+    bits |= take_lanes(access->address + BF_LANES, high, kept->address + BF_LANES);
+  if (bits & (access->width_bytes - 1))
     return BF_BAD_INPUT;
   if (access->site)
-    BF_TRY(take_site(&workload->sites, access->site, &own->site));
+    BF_TRY(take_site(&workload->sites, access->site, &kept->site));
   own->hash = hash_of(own);
   return BF_OK;
 }
@@ -183,14 +178,7 @@ static int insert(bf_workload *workload, const wanted *own, slot *place) {
     return BF_UNSUPPORTED;
   if (grow_blocks(workload) != BF_OK)
     return BF_NO_MEMORY;
-  bf_access *fresh = entry(workload, workload->size);
-  fresh->op = own->op;
-  fresh->width_bytes = own->width_bytes;
-  fresh->mask = own->mask;
-  fresh->count = own->count;
-  fresh->line = own->line;
-  fresh->site = own->site;
-  memcpy(fresh->address, own->address, own->bytes);
+  memcpy(entry(workload, workload->size), &own->access, own->bytes);
   workload->size++;
   *place = (slot){(uint32_t)workload->size, own->hash};
   return BF_OK;
@@ -210,7 +198,7 @@ void bf_workload_count(bf_workload *workload, size_t index, uint64_t more) {
 static int settle_one(bf_workload *workload, const wanted *own, size_t *index) {
   slot *place = find_slot(workload, own);
   if (place->number)
-    entry(workload, place->number - 1)->count += own->count;
+    entry(workload, place->number - 1)->count += own->access.count;
   else
     BF_TRY(insert(workload, own, place));
   *index = place->number - 1;
