@@ -14,6 +14,7 @@
 #include "access/access.h"
 #include "memory/site_sums.h"
 #include "random.h"
+#include "same_sums.h"
 
 enum { ACCESSES = 6000, ALLOCATION = 48 << 10, GATHERED = 40 << 10, KEPT = 40 };
 
@@ -170,18 +171,6 @@ static bf_site_sums *sum_file(const char *path, const bf_machine *machine, unsig
   assert_int_equal(bf_site_sums_read(sums, trace, path, &reading, NULL), BF_OK);
   bf_trace_close(trace);
   return sums;
-}
-
-static void assert_same_sums(bf_site_sums *one, bf_site_sums *other) {
-  size_t rows, other_rows;
-  const bf_site_sum *row = bf_site_sums_rows(one, &rows);
-  const bf_site_sum *same = bf_site_sums_rows(other, &other_rows);
-  assert_int_equal(rows, other_rows);
-  for (size_t i = 0; i < rows; i++) {
-    assert_string_equal(row[i].key, same[i].key);
-    assert_memory_equal(&row[i].sum, &same[i].sum, sizeof row[i].sum);
-    assert_int_equal(row[i].worst_line, same[i].worst_line);
-  }
 }
 
 static void sums_are_the_same(void **state) {
