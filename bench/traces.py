@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
-"""Speed of commands on traces, for several programs in turn: bench/traces.py BANKFOLD... [--accesses N]
+"""Speed of commands on traces, for several programs in turn: bench/traces.py BANKFOLD... [--accesses N] [--keep FOLDER]
 
 Makes traces in a temporary folder: strides (shapes that repeat), gathers (addresses that do not), some lanes (masks that do
 not), and the same strides as NVBit and Accel-Sim write them. Prints for each command and program the least processor time of
 three runs on one thread, million accesses a second, and for text megabytes of input a second. Each program reads what it packed
-itself. Rows "zstd" say what unpacking the same file takes alone, where that tool is installed."""
+itself. Rows "zstd" say what unpacking the same file takes alone, where that tool is installed. With --keep FOLDER traces are left
+there, and those that are there already are taken."""
 import argparse
 import os
 import random
@@ -18,6 +19,13 @@ def strides(count):
     for _ in range(count):
         stride, base = random.randrange(64), random.randrange(1024)
         yield [4 * (base + lane * stride) for lane in range(32)]
+
+
+def make(write, path, *how):
+    """Writes a trace unless it is there."""
+    if not os.path.exists(path):
+        write(path + ".part", *how)
+        os.replace(path + ".part", path)
 
 
 def write_own(path, count, kind):
@@ -85,24 +93,33 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("program", nargs="+")
     parser.add_argument("--accesses", type=int, default=400000)
+    parser.add_argument("--keep", metavar="FOLDER")
     own = parser.parse_args()
     random.seed(5)
-    with tempfile.TemporaryDirectory() as folder:
-        for kind in ("strides", "gather", "lanes"):
-            write_own(f"{folder}/{kind}.trace", own.accesses, kind)
-            for number, program in enumerate(own.program):
-                subprocess.run([program, "convert", f"{folder}/{kind}.trace", "--output", f"{folder}/{kind}.{number}.bft"],
-                               check=True)
-        write_nvbit(f"{folder}/nvbit.trace", own.accesses)
-        write_accelsim(f"{folder}/accelsim.trace", own.accesses)
-        print("| command | " + " | ".join(f"{program}: s, M accesses/s" for program in own.program) + " | MB/s of text |")
-        print("|---|" + "---|" * (len(own.program) + 1))
-        for rows in zip(*(commands(folder, number, program) for number, program in enumerate(own.program))):
-            what, path = rows[-1][:2]
-            taken = [seconds(command) for _, _, command in rows]
-            cells = [f"{t:.2f}, {own.accesses / t / 1e6:.1f}" if t else "-" for t in taken]
-            rate = f"{os.path.getsize(path) / taken[-1] / 1e6:.0f}" if path.endswith(".trace") and taken[-1] else ""
-            print(f"| {what} | " + " | ".join(cells) + f" | {rate} |", flush=True)
+    if own.keep:
+        os.makedirs(own.keep, exist_ok=True)
+        measure(own, own.keep)
+    else:
+        with tempfile.TemporaryDirectory() as folder:
+            measure(own, folder)
+
+
+def measure(own, folder):
+    for kind in ("strides", "gather", "lanes"):
+        make(write_own, f"{folder}/{kind}.trace", own.accesses, kind)
+        for number, program in enumerate(own.program):
+            subprocess.run([program, "convert", f"{folder}/{kind}.trace", "--output", f"{folder}/{kind}.{number}.bft"],
+                           check=True)
+    make(write_nvbit, f"{folder}/nvbit.trace", own.accesses)
+    make(write_accelsim, f"{folder}/accelsim.trace", own.accesses)
+    print("| command | " + " | ".join(f"{program}: s, M accesses/s" for program in own.program) + " | MB/s of text |")
+    print("|---|" + "---|" * (len(own.program) + 1))
+    for rows in zip(*(commands(folder, number, program) for number, program in enumerate(own.program))):
+        what, path = rows[-1][:2]
+        taken = [seconds(command) for _, _, command in rows]
+        cells = [f"{t:.3f}, {own.accesses / t / 1e6:.1f}" if t else "-" for t in taken]
+        rate = f"{os.path.getsize(path) / taken[-1] / 1e6:.0f}" if path.endswith(".trace") and taken[-1] else ""
+        print(f"| {what} | " + " | ".join(cells) + f" | {rate} |", flush=True)
 
 
 main()

@@ -45,6 +45,10 @@ int bf_access_check(const bf_access *access, const bf_trace_limits *limits, int 
 
 /* bf_workload_add, and the index that the access has. */
 int bf_workload_place(bf_workload *workload, const bf_access *access, size_t *index);
+/* As bf_workload_place, but that the access is not in the workload and *index is not set before
+ * bf_workload_settle; it may be called for many accesses, whose places are found together. */
+int bf_workload_place_later(bf_workload *workload, const bf_access *access, size_t *index);
+int bf_workload_settle(bf_workload *workload);
 /* Adds to the count of the access at index; counts must stay below BF_EXECUTIONS_MAX. */
 void bf_workload_count(bf_workload *workload, size_t index, uint64_t more);
 
@@ -75,7 +79,7 @@ static inline unsigned bf_width_index(unsigned width_bytes) {
  * the first address that matter to the caller. They are counted by the reader alone, without their
  * addresses being put together. What the caller knows of an access it keeps by the number of its
  * slot. */
-enum { BF_REPEATS = 1 << 18, BF_REPEATS_NONE = BF_REPEATS };
+enum { BF_REPEATS = 1 << 20, BF_REPEATS_NONE = BF_REPEATS };
 typedef struct bf_repeats bf_repeats;
 /* forget is called with the executions of a slot beyond those of the access that was given out,
  * before the slot gets another access and by bf_repeats_flush. */
@@ -91,6 +95,9 @@ void bf_repeats_free(bf_repeats *repeats);
  * many repeats were counted and the trace goes on. */
 int bf_trace_step_past(bf_trace *trace, bf_repeats *repeats, const bf_access **access,
                        uint32_t *slot, bf_diagnostic *diagnostic);
+/* Whether all accesses must be read in order, by one thread: those of packed traces and of other
+ * tools. */
+bool bf_trace_is_in_order(const bf_trace *trace);
 /* A part of a trace that a thread can read by itself. Several parts may be read at once, while the
  * next one is cut; a part and its accesses stay valid until the same part is cut again. */
 typedef struct bf_trace_part bf_trace_part;

@@ -5,6 +5,7 @@
  * function of the lane number, split into tx and ty, so classifying is solving for its coefficients
  * on the first active lanes that determine them and checking the others. */
 #include "access/access.h"
+#include "access/lanes.h"
 
 #include <stdlib.h>
 
@@ -15,17 +16,15 @@ typedef struct points {
   int64_t element[BF_MAX_LANES];
 } points;
 
-static points collect(const bf_access *access) {
-  points p;
-  p.count = 0;
-  p.element[0] = 0;
+static void collect(const bf_access *access, points *p) {
+  p->count = 0;
+  p->element[0] = 0;
   unsigned shift = (unsigned)__builtin_ctz(access->width_bytes); /* widths are powers of two */
   for (uint64_t left = access->mask; left; left &= left - 1) {
     int lane = __builtin_ctzll(left);
-    p.lane[p.count] = lane;
-    p.element[p.count++] = access->address[lane] >> shift;
+    p->lane[p->count] = lane;
+    p->element[p->count++] = access->address[lane] >> shift;
   }
-  return p;
 }
 
 /* element = stride_x * tx + stride_y * ty + offset with tx = lane % width_x, ty = lane / width_x.
@@ -49,12 +48,36 @@ static bool agrees(fit *f, const points *p) {
   return true;
 }
 
-/* One stride for all lanes; 0 when only one lane is active. */
-static bool fit_stride(const points *p, unsigned lanes, fit *f) {
-  *f = (fit){.width_x = (int)lanes};
-  if (p->count > 1)
-    f->stride_x = (p->element[1] - p->element[0]) / (p->lane[1] - p->lane[0]);
-  return agrees(f, p);
+/* Whether the active ones of 32 lanes access element + step * lane, modulo 2^32. Written so that
+ * compilers take several lanes at a time. */
+static bool has_step(const uint32_t *address, uint32_t mask, unsigned shift, uint32_t element,
+                     uint32_t step) {
+  uint32_t differs = 0;
+  for (unsigned lane = 0; lane < BF_LANES; lane++, element += step) {
+    uint32_t active = ((mask & bf_lane_bit[lane]) == 0) - 1U;
+    differs |= ((address[lane] >> shift) ^ element) & active;
+  }
+  return differs == 0;
+}
+
+/* One stride for all lanes; 0 when only one lane is active. Where the first and the last lane are
+ * where it puts them, it puts all others between these, so that 32 bits tell the rest. */
+static bool fit_stride(const bf_access *access, unsigned lanes, fit *f) {
+  uint64_t mask = access->mask, others = mask & (mask - 1);
+  unsigned shift = (unsigned)__builtin_ctz(access->width_bytes);
+  int first = __builtin_ctzll(mask), last = 63 - __builtin_clzll(mask);
+  int64_t element = access->address[first] >> shift;
+  *f = (fit){.width_x = (int)lanes, .offset = element};
+  if (!others)
+    return true;
+  int second = __builtin_ctzll(others);
+  f->stride_x = ((int64_t)(access->address[second] >> shift) - element) / (second - first);
+  f->offset -= f->stride_x * first;
+  uint32_t low = (uint32_t)f->offset, step = (uint32_t)f->stride_x;
+  return f->offset + f->stride_x * last == access->address[last] >> shift &&
+         has_step(access->address, (uint32_t)mask, shift, low, step) &&
+         (mask <= UINT32_MAX || has_step(access->address + BF_LANES, (uint32_t)(mask >> BF_LANES),
+                                         shift, low + step * BF_LANES, step));
 }
 
 /* How a point lies from the first one. */
@@ -148,6 +171,12 @@ static bool fit_smallest_block(const points *p, unsigned lanes, fit *best) {
   return found;
 }
 
+static bool fit_block_of(const bf_access *access, unsigned lanes, fit *f) {
+  points p;
+  collect(access, &p);
+  return fit_smallest_block(&p, lanes, f);
+}
+
 static bf_pattern_class class_of_stride(int64_t stride) {
   if (stride == 0)
     return BF_PATTERN_BROADCAST;
@@ -189,16 +218,27 @@ bool bf_pattern_reshape(bf_pattern *pattern, unsigned width_x) {
   return true;
 }
 
+/* Whether lanes 0 to 3 tell that no stride and no block fits, of whatever width: a row of a block
+ * has two of their distances or, where it has two lanes, the first and the third. */
+static bool is_soon_random(const bf_access *access) {
+  if ((access->mask & 15) != 15)
+    return false;
+  unsigned shift = (unsigned)__builtin_ctz(access->width_bytes);
+  int64_t at[4];
+  for (unsigned lane = 0; lane < 4; lane++)
+    at[lane] = access->address[lane] >> shift;
+  return at[2] - at[1] != at[1] - at[0] && at[3] - at[2] != at[1] - at[0];
+}
+
 bf_pattern bf_access_classify(const bf_access *access, unsigned lanes, int64_t columns) {
   bf_pattern pattern = {.class_ = BF_PATTERN_RANDOM, .width_x = lanes, .height_y = 1};
   pattern.columns = columns > 0 ? columns : 1;
-  points p = collect(access);
-  fit f;
-  if (p.count == 0)
+  if (!access->mask || is_soon_random(access))
     return pattern;
-  if (fit_stride(&p, lanes, &f))
+  fit f;
+  if (fit_stride(access, lanes, &f))
     pattern.class_ = class_of_stride(f.stride_x);
-  else if (fit_smallest_block(&p, lanes, &f))
+  else if (fit_block_of(access, lanes, &f))
     pattern.class_ = BF_PATTERN_BLOCK;
   else
     return pattern;
@@ -280,7 +320,8 @@ static void explain_block(const bf_pattern *pattern, bf_text *text) {
 }
 
 static void explain_random(const bf_access *access, bf_text *text) {
-  points p = collect(access);
+  points p;
+  collect(access, &p);
   int64_t least = p.element[0], most = p.element[0];
   for (unsigned i = 1; i < p.count; i++) {
     least = p.element[i] < least ? p.element[i] : least;

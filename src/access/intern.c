@@ -109,6 +109,20 @@ int bf_sites_intern(bf_sites *sites, const char *bytes, size_t length, uint32_t 
   return BF_OK;
 }
 
+static size_t near_place(const char *text) {
+  return (uintptr_t)text * 0x9E3779B97F4A7C15u >> (64 - BF_SITES_NEAR_BITS);
+}
+
+bool bf_sites_find_near(const bf_sites *sites, const char *text, uint32_t *number) {
+  uint32_t known = sites->near[near_place(text)];
+  *number = known - 1;
+  return known && strcmp(sites->entries[known - 1].text, text) == 0;
+}
+
+void bf_sites_note_near(bf_sites *sites, const char *text, uint32_t number) {
+  sites->near[near_place(text)] = number + 1;
+}
+
 const char *bf_sites_text(const bf_sites *sites, uint32_t number) {
   return sites->entries[number].text;
 }

@@ -4,6 +4,10 @@
 #include <stddef.h>
 #include <string.h>
 
+#define BITS(i) 1U << (i), 2U << (i), 4U << (i), 8U << (i)
+const uint32_t bf_lane_bit[BF_LANES] = {BITS(0),  BITS(4),  BITS(8),  BITS(12),
+                                        BITS(16), BITS(20), BITS(24), BITS(28)};
+
 /* The signed number at *at, which moves behind it; false where it has more than three bytes. */
 static inline int read_number(const unsigned char **at, int32_t *value) {
   const unsigned char *from = *at;

@@ -8,6 +8,9 @@
 
 enum { BF_LANES = 32, BF_LANES_LIST_BYTES = 128, BF_LANES_MOST_BITS = 25 };
 
+/* The bit of each lane in a mask: with it compilers ask about several lanes at a time. */
+extern const uint32_t bf_lane_bit[BF_LANES];
+
 /* Where the active lanes are. */
 typedef struct bf_lanes_span {
   uint32_t lowest, highest;

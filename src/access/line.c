@@ -391,15 +391,27 @@ int bf_line_parse(const bf_line *line, const bf_trace_limits *limits, bf_access 
   return !error ? 1 : error;
 }
 
-/* Puts a space and a number at `at`; traces are full of them, so this is not left to printf. */
+/* Eight digits of a number below 10^8, the first one in the lowest byte: halves of four digits,
+ * halves of these and halves of these are divided beside each other. */
+static uint64_t eight_digits(uint32_t value) {
+  uint64_t fours = value / 10000 | (uint64_t)(value % 10000) << 32;
+  uint64_t hundreds = fours * 10486 >> 20 & UINT64_C(0x7F0000007F);
+  uint64_t twos = hundreds | (fours - hundreds * 100) << 16;
+  uint64_t tens = twos * 103 >> 10 & UINT64_C(0xF000F000F000F);
+  return tens | (twos - tens * 10) << 8;
+}
+
+/* Puts a space and a number at `at`; traces are full of them, so this is not left to printf, and
+ * does not depend on how many digits the number has. Eight bytes more are overwritten. */
 static char *put_number(char *at, uint32_t value) {
-  unsigned digits = 1;
-  for (uint64_t power = 10; value >= power; power *= 10)
-    digits++;
-  *at = ' ';
-  for (unsigned i = digits; i > 0; i--, value /= 10)
-    at[i] = (char)('0' + value % 10);
-  return at + 1 + digits;
+  *at++ = ' ';
+  if (value >= 100000000 || __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__)
+    return at + snprintf(at, 12, "%u", value);
+  uint64_t digits = eight_digits(value);
+  unsigned zeros = value ? (unsigned)__builtin_ctzll(digits) / 8 : 7;
+  digits = (digits | UINT64_C(0x3030303030303030)) >> 8 * zeros;
+  memcpy(at, &digits, sizeof digits);
+  return at + 8 - zeros;
 }
 
 /* A space and the mask in at least eight digits. */

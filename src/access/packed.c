@@ -4,8 +4,8 @@
  * listed (shape.h). Numbers are varints: 7 bits a byte, low ones first, the top bit set on all
  * bytes but the last; signed numbers are folded first (0, -1, 1, -2, ... become 0, 1, 2, 3, ...).
  * The file around the records is zstd-compressed, which makes long repetitions almost free. */
+#include "access/packed.h"
 #include "access/equal_length.h"
-#include "access/trace.h"
 
 #include <assert.h>
 #include <string.h>
@@ -14,20 +14,6 @@ static const unsigned char magic[8] = {0x89, 'B', 'F', 'T', 'R', 'A', 'C', 'E'};
 
 enum {
   VERSION = 3, /* that is written; version 1 has no recalled shapes, 2 no numbers of equal length */
-  /* The first byte of a record. */
-  TAG_END = 0x00,
-  TAG_SITE = 0x01,
-  TAG_ACCESS = 0x80, /* and some of these bits: */
-  HAS_OP = 0x01,
-  HAS_MASK = 0x02,
-  HAS_COUNT = 0x04,
-  HAS_SITE = 0x08,
-  ADDRESSES = 0x30, /* one of: */
-  ADDRESSES_SAME = 0x00,
-  ADDRESSES_MOVED = 0x10,
-  ADDRESSES_LISTED = 0x20,
-  ADDRESSES_RECALLED = 0x30,
-  EQUAL_LENGTH = 0x40, /* how they are listed */
   /* No record is longer. */
   RECORD_MAX_BYTES = BF_SITE_MAX_BYTES + 1024,
 };
@@ -80,17 +66,14 @@ static void put_new_site(bf_text *text, const char *site) {
 }
 
 /* Sets *number to 0 for no site and else to 1 + the site's number, and writes the record that
- * defines the site if it is new. Sites are found again by where their text stands; that it is still
- * the same is looked at. */
+ * defines the site if it is new. */
 static int put_site(bf_trace_writer *writer, const char *site, uint32_t *number,
                     bf_diagnostic *diagnostic) {
   *number = 0;
   if (!site)
     return BF_OK;
-  uint32_t *near =
-      &writer->near[(uintptr_t)site * 0x9E3779B97F4A7C15u >> (64 - BF_NEAR_SITES_BITS)];
-  if (*near && strcmp(bf_sites_text(&writer->sites, *near - 1), site) == 0) {
-    *number = *near;
+  if (bf_sites_find_near(&writer->sites, site, number)) {
+    ++*number;
     return BF_OK;
   }
   size_t offset;
@@ -105,7 +88,8 @@ static int put_site(bf_trace_writer *writer, const char *site, uint32_t *number,
     return bf_no_memory(diagnostic);
   if (*number == known)
     put_new_site(&writer->buffer, site);
-  *near = ++*number;
+  bf_sites_note_near(&writer->sites, site, *number);
+  ++*number;
   return BF_OK;
 }
 
@@ -455,7 +439,8 @@ static int check_access(const bf_trace *trace, const bf_access *access, bf_diagn
 static void get_moved(record *r, unsigned tag, bf_trace *trace, bool *known) {
   bf_shapes *shapes = &trace->shapes;
   bf_access *access = &trace->current;
-  const bf_shape *shape = &shapes->shape[shapes->number];
+  bf_shape *shape = &shapes->shape[shapes->number];
+  bf_shape_settle(shape, trace->kernel);
   int64_t distance = (tag & ADDRESSES) == ADDRESSES_SAME ? 0 : get_signed(r);
   if (distance < -(int64_t)UINT32_MAX || distance > (int64_t)UINT32_MAX) {
     broken(r, far_away);
@@ -478,13 +463,20 @@ static bool take_listed(unsigned tag, bf_trace *trace) {
   const bf_access *access = &trace->current;
   bf_shapes *shapes = &trace->shapes;
   bool lanes_fit = trace->limits.lanes >= 64 || access->mask >> trace->limits.lanes == 0;
+  const uint64_t allocation = trace->limits.allocation_bytes;
   bf_shape *shape = bf_shapes_next(shapes);
-  bf_shape_take(shape, access, trace->kernel);
+  bf_shape_list(shape, access);
   shape->site_number = trace->site;
   shapes->first = access->address[__builtin_ctzll(access->mask)];
-  return !(tag & (HAS_OP | HAS_COUNT)) && lanes_fit &&
-         (shape->bits & (access->width_bytes - 1)) == 0 &&
-         bf_shape_fits(shape, shapes->first, access->width_bytes, trace->limits.allocation_bytes);
+  uint32_t bits = bf_shape_bits(access->address);
+  bits |= access->mask >> BF_LANES ? bf_shape_bits(access->address + BF_LANES) : 0;
+  if (tag & (HAS_OP | HAS_COUNT) || !lanes_fit || bits & (access->width_bytes - 1))
+    return false;
+  uint64_t most = allocation > UINT32_MAX ? (uint64_t)UINT32_MAX + 1 : allocation;
+  if ((uint64_t)bits + access->width_bytes <= most)
+    return true;
+  bf_shape_settle(shape, trace->kernel);
+  return bf_shape_fits(shape, shapes->first, access->width_bytes, allocation);
 }
 
 /* What follows an access's tag, into the trace's current access, which holds the access before. */
@@ -518,160 +510,6 @@ static int read_access(record *r, unsigned tag, bf_trace *trace, bf_diagnostic *
                         (unsigned long long)trace->accesses, (unsigned long long)BF_EXECUTIONS_MAX);
   access->line = trace->accesses;
   return BF_OK;
-}
-
-/* The signed number at `at` where it has up to three bytes; NULL where it has more. */
-static inline const unsigned char *read_short(const unsigned char *at, int64_t *value) {
-  uint32_t folded = at[0] & 0x7F;
-  unsigned bytes = 1;
-  if (at[0] & 0x80) {
-    folded |= (uint32_t)(at[1] & 0x7F) << 7;
-    bytes = 2;
-    if (at[1] & 0x80) {
-      folded |= (uint32_t)at[2] << 14;
-      bytes = 3;
-      if (at[2] & 0x80)
-        return NULL;
-    }
-  }
-  *value = (int64_t)(folded >> 1) ^ -(int64_t)(folded & 1);
-  return at + bytes;
-}
-
-/* A walk over records that say no more than the shape and the place of an access. */
-typedef struct walk {
-  const unsigned char *at, *end;
-  unsigned number; /* of the shape of the access before */
-  int64_t first;   /* where it is */
-  bf_op op;
-  unsigned width_bytes;
-  const char *site;
-  uint32_t site_number;
-} walk;
-
-/* Whether a record with that tag may be one of these. */
-static inline bool is_short(unsigned tag) {
-  return tag == (TAG_ACCESS | ADDRESSES_SAME) || tag == (TAG_ACCESS | ADDRESSES_MOVED) ||
-         tag == (TAG_ACCESS | ADDRESSES_RECALLED);
-}
-
-/* Steps over such a record: false at another one, and at one of which the slow way says what is
- * wrong with it. */
-static inline bool walk_on(walk *w, const bf_shapes *shapes, unsigned version, int64_t allocation) {
-  const unsigned char *at = w->at;
-  unsigned tag = *at++, number = w->number;
-  bool is_recalled = tag == (TAG_ACCESS | ADDRESSES_RECALLED);
-  int64_t distance = 0;
-  if (is_recalled)
-    number = *at++;
-  if (is_recalled || tag == (TAG_ACCESS | ADDRESSES_MOVED))
-    at = read_short(at, &distance);
-  else if (tag != (TAG_ACCESS | ADDRESSES_SAME))
-    return false;
-  const bf_shape *shape = &shapes->shape[number];
-  int64_t first = w->first + distance;
-  if (!at || (is_recalled && (version < 2 || number >= shapes->made)))
-    return false;
-  if (!is_recalled && (shape->op != w->op || shape->width_bytes != w->width_bytes))
-    return false;
-  if (((uint64_t)first & (shape->width_bytes - 1)) != 0 || first + shape->lowest < 0 ||
-      first + shape->highest + shape->width_bytes > allocation)
-    return false;
-  *w = (walk){at,
-              w->end,
-              number,
-              first,
-              shape->op,
-              shape->width_bytes,
-              is_recalled ? shape->site : w->site,
-              is_recalled ? shape->site_number : w->site_number};
-  return true;
-}
-
-/* Takes the access that the walk came to for the one before. */
-static void arrive(bf_trace *trace, const walk *w, uint64_t passed) {
-  bf_access *access = &trace->current;
-  trace->shapes.number = w->number;
-  trace->shapes.first = (uint32_t)w->first;
-  access->op = w->op;
-  access->width_bytes = w->width_bytes;
-  access->mask = trace->shapes.shape[w->number].mask;
-  access->site = w->site;
-  trace->site = w->site_number;
-  trace->window.begin = (size_t)(w->at - trace->window.data);
-  trace->accesses += passed;
-  trace->executions += passed * access->count;
-  trace->is_bare = true;
-}
-
-/* The longest of such records. */
-enum { LONGEST_BYTES = 8 };
-/* Records that are read before their repeats are looked up, which are in memory then. */
-enum { AHEAD = 16 };
-
-typedef struct step {
-  walk at;
-  uint64_t key;
-  uint32_t place;
-} step;
-
-typedef struct ahead {
-  step step[AHEAD];
-  unsigned count;
-} ahead;
-
-/* Reads the next records, at most so many. */
-static inline void look_ahead(ahead *next, const walk *from, const bf_trace *trace,
-                              const bf_repeats *repeats, int64_t room, uint64_t most) {
-  walk at = *from;
-  while (next->count < AHEAD && next->count < most && at.end - at.at >= LONGEST_BYTES &&
-         walk_on(&at, &trace->shapes, trace->version, room)) {
-    uint64_t key = bf_repeats_key(repeats, at.op, at.width_bytes, trace->shapes.id[at.number],
-                                  (uint32_t)at.first);
-    if (!key)
-      return;
-    uint32_t place = bf_repeats_place(key, at.site_number);
-    __builtin_prefetch(&repeats->slot[place], 1);
-    next->step[next->count++] = (step){at, key, place};
-  }
-}
-
-uint64_t bf_packed_pass(bf_trace *trace, bf_repeats *repeats, uint64_t most) {
-  const bf_window *window = &trace->window;
-  const bf_access *access = &trace->current;
-  const uint64_t allocation = trace->limits.allocation_bytes, count = access->count;
-  const int64_t room = allocation > UINT32_MAX ? (int64_t)UINT32_MAX + 1 : (int64_t)allocation;
-  uint64_t passed = 0;
-  if (trace->accesses == 0 || trace->finished || window->begin == window->end ||
-      !is_short(window->data[window->begin]))
-    return 0;
-  if (most > (BF_EXECUTIONS_MAX - trace->executions) / count)
-    most = (BF_EXECUTIONS_MAX - trace->executions) / count;
-  walk now = {window->data + window->begin,
-              window->data + window->end,
-              trace->shapes.number,
-              trace->shapes.first,
-              access->op,
-              access->width_bytes,
-              access->site,
-              trace->site};
-  for (unsigned done = AHEAD; done == AHEAD && passed < most;) {
-    ahead next = {.count = 0};
-    look_ahead(&next, &now, trace, repeats, room, most - passed);
-    for (done = 0; done < next.count; done++) {
-      const step *own = &next.step[done];
-      bf_repeat *known = bf_repeats_find(repeats, own->place, own->key, own->at.site_number);
-      if (!known || count > UINT32_MAX - known->executions)
-        break;
-      known->executions += (uint32_t)count;
-    }
-    if (done)
-      now = next.step[done - 1].at;
-    passed += done;
-  }
-  if (passed)
-    arrive(trace, &now, passed);
-  return passed;
 }
 
 /* Reads one record: 1 for an access, 0 for the end, 2 for a record without an access. */
@@ -717,6 +555,8 @@ int bf_packed_begin(bf_trace *trace, bf_diagnostic *diagnostic) {
 
 int bf_packed_next(bf_trace *trace, bf_diagnostic *diagnostic) {
   int result = trace->finished ? 0 : 2;
+  if (result == 2 && bf_packed_list(trace))
+    return 1;
   while (result == 2)
     result = read_record(trace, diagnostic);
   trace->finished = trace->finished || result == 0;

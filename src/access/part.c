@@ -15,7 +15,7 @@ struct bf_trace_part {
   bool is_text;
 };
 
-bf_trace_part *bf_trace_part_create(void) { return calloc(1, sizeof(bf_trace_part)); }
+bf_trace_part *bf_trace_part_create(void) { return bf_trace_memory(sizeof(bf_trace_part)); }
 
 void bf_trace_part_free(bf_trace_part *part) {
   if (!part)
@@ -96,9 +96,13 @@ uint64_t bf_trace_part_executions(const bf_trace_part *part) {
   return part->is_text ? part->lines.executions : 0;
 }
 
+bool bf_trace_is_in_order(const bf_trace *trace) {
+  return trace->packed || trace->foreign.form != BF_TRACE_OWN;
+}
+
 int bf_trace_cut(bf_trace *trace, bf_trace_part *part, const bf_trace_known *known,
                  bf_diagnostic *diagnostic) {
-  part->is_text = !trace->packed && trace->foreign.form == BF_TRACE_OWN;
+  part->is_text = !bf_trace_is_in_order(trace);
   return part->is_text ? cut_lines(trace, part, diagnostic)
                        : cut_accesses(trace, part, known, diagnostic);
 }

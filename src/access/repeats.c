@@ -4,17 +4,24 @@
 #include <stdlib.h>
 #include <string.h>
 
-_Static_assert(BF_REPEATS == BF_REPEAT_PLACES << (64 - 48), "bf_repeats_place gives so many");
+_Static_assert(BF_REPEATS == BF_REPEAT_PLACES << (64 - 46), "bf_repeats_place gives so many");
 
 /* Repeats after which the caller may tell progress. */
-enum { MOST_PASSED = 1 << 20 };
+enum { MOST_PASSED = 1 << 20, LINE_BYTES = 64 };
 
 int bf_repeats_create(void (*forget)(void *context, uint32_t slot, uint64_t executions),
                       void *context, bf_repeats **out, bf_diagnostic *diagnostic) {
-  bf_repeats *repeats = *out = aligned_alloc(_Alignof(bf_repeats), sizeof *repeats);
+  bf_repeats *repeats = *out = calloc(1, sizeof *repeats);
   if (!repeats)
     return bf_no_memory(diagnostic);
-  memset(repeats, 0, sizeof *repeats);
+  repeats->memory = calloc(1, BF_REPEATS * sizeof *repeats->slot + LINE_BYTES);
+  if (!repeats->memory) {
+    bf_repeats_free(repeats);
+    *out = NULL;
+    return bf_no_memory(diagnostic);
+  }
+  size_t past = (uintptr_t)repeats->memory % LINE_BYTES;
+  repeats->slot = (bf_repeat *)((char *)repeats->memory + (LINE_BYTES - past) % LINE_BYTES);
   repeats->forget = forget;
   repeats->context = context;
   memset(repeats->matter, 0xFF, sizeof repeats->matter);
@@ -25,7 +32,12 @@ void bf_repeats_matter(bf_repeats *repeats, bf_op op, unsigned width_bytes, uint
   repeats->matter[op][bf_width_index(width_bytes)] = bits;
 }
 
-void bf_repeats_free(bf_repeats *repeats) { free(repeats); }
+void bf_repeats_free(bf_repeats *repeats) {
+  if (!repeats)
+    return;
+  free(repeats->memory);
+  free(repeats);
+}
 
 /* Tells the executions of a slot, and so many more. */
 static void forget(bf_repeats *repeats, uint32_t slot, uint64_t more) {
@@ -37,7 +49,10 @@ static void forget(bf_repeats *repeats, uint32_t slot, uint64_t more) {
 
 void bf_repeats_flush(bf_repeats *repeats) {
   for (uint32_t slot = 0; slot < BF_REPEATS; slot++)
-    forget(repeats, slot, 0);
+    if (repeats->used[slot / BF_REPEAT_SLOTS_TOLD])
+      forget(repeats, slot, 0);
+    else
+      slot += BF_REPEAT_SLOTS_TOLD - 1;
 }
 
 /* The place that a new key gets: one that is empty, else the one with the fewest executions. */
@@ -76,6 +91,7 @@ static bool take(bf_trace *trace, bf_repeats *repeats, uint32_t *slot) {
   *slot = place_for(repeats, place);
   forget(repeats, *slot, 0);
   repeats->slot[*slot] = (bf_repeat){.key = key, .site = trace->site};
+  repeats->used[*slot / BF_REPEAT_SLOTS_TOLD] = 1;
   return false;
 }
 

@@ -5,19 +5,23 @@
 
 #include <string.h>
 
-void bf_shape_take(bf_shape *shape, const bf_access *access, const bf_lanes_kernel *kernel) {
-  uint32_t first = access->address[__builtin_ctzll(access->mask)];
-  uint32_t high = (uint32_t)(access->mask >> BF_LANES);
+/* What a shape has of an access besides the addresses. */
+static void take_fields(bf_shape *shape, const bf_access *access) {
   shape->op = access->op;
   shape->width_bytes = access->width_bytes;
   shape->mask = access->mask;
   shape->site = access->site;
   shape->site_number = 0;
-  bf_lanes_span span =
-      kernel->take(access->address, (uint32_t)access->mask, first, shape->relative);
+}
+
+/* Distances and span of shape's lanes, which are at address. */
+static void take_addresses(bf_shape *shape, const uint32_t *address,
+                           const bf_lanes_kernel *kernel) {
+  uint32_t first = address[__builtin_ctzll(shape->mask)],
+           high = (uint32_t)(shape->mask >> BF_LANES);
+  bf_lanes_span span = kernel->take(address, (uint32_t)shape->mask, first, shape->relative);
   if (high) {
-    bf_lanes_span more =
-        kernel->take(access->address + BF_LANES, high, first, shape->relative + BF_LANES);
+    bf_lanes_span more = kernel->take(address + BF_LANES, high, first, shape->relative + BF_LANES);
     span.lowest = more.lowest < span.lowest ? more.lowest : span.lowest;
     span.highest = more.highest > span.highest ? more.highest : span.highest;
     span.bits |= more.bits;
@@ -25,6 +29,29 @@ void bf_shape_take(bf_shape *shape, const bf_access *access, const bf_lanes_kern
   shape->lowest = (int64_t)span.lowest - first;
   shape->highest = (int64_t)span.highest - first;
   shape->bits = span.bits;
+  shape->is_unsettled = false;
+}
+
+void bf_shape_take(bf_shape *shape, const bf_access *access, const bf_lanes_kernel *kernel) {
+  take_fields(shape, access);
+  take_addresses(shape, access->address, kernel);
+}
+
+void bf_shape_list(bf_shape *shape, const bf_access *access) {
+  const size_t half = BF_LANES * sizeof access->address[0];
+  take_fields(shape, access);
+  memcpy(shape->relative, access->address, half);
+  if (access->mask >> BF_LANES)
+    memcpy(shape->relative + BF_LANES, access->address + BF_LANES, half);
+  shape->is_unsettled = true;
+}
+
+void bf_shape_settle(bf_shape *shape, const bf_lanes_kernel *kernel) {
+  uint32_t address[BF_MAX_LANES];
+  if (!shape->is_unsettled)
+    return;
+  memcpy(address, shape->relative, sizeof address);
+  take_addresses(shape, address, kernel);
 }
 
 void bf_shape_place(const bf_shape *shape, uint32_t first, unsigned lanes,

@@ -16,11 +16,13 @@ typedef struct bf_shape {
   unsigned width_bytes;
   uint64_t mask;
   const char *site;
-  uint32_t site_number;            /* in the trace, 0: none; reader only */
-  int64_t lowest, highest;         /* of the addresses less the first */
-  uint32_t bits;                   /* of all its addresses when it was listed, or-ed */
-  uint32_t relative[BF_MAX_LANES]; /* the address less that of the first active lane, or 0; past
-                                      lane 31 only where the mask has such lanes */
+  uint32_t site_number;    /* in the trace, 0: none; reader only */
+  int64_t lowest, highest; /* of the addresses less the first */
+  uint32_t bits;           /* of all its addresses when it was listed, or-ed */
+  bool is_unsettled;       /* relative has the addresses themselves, and lowest and highest
+                              are not known: bf_shape_settle; reader only */
+  _Alignas(64) uint32_t relative[BF_MAX_LANES]; /* the address less that of the first active lane,
+                                      or 0; past lane 31 only where the mask has such lanes */
 } bf_shape;
 
 typedef struct bf_shapes {
@@ -34,6 +36,18 @@ typedef struct bf_shapes {
 
 /* Fills shape from access. */
 void bf_shape_take(bf_shape *shape, const bf_access *access, const bf_lanes_kernel *kernel);
+/* The addresses of 32 lanes, or-ed: none of them is above that. */
+static inline uint32_t bf_shape_bits(const uint32_t *address) {
+  uint32_t bits = 0;
+  for (unsigned lane = 0; lane < BF_LANES; lane++)
+    bits |= address[lane];
+  return bits;
+}
+/* As bf_shape_take, but for what is only of use where the shape occurs again; inactive lanes have
+ * address 0. */
+void bf_shape_list(bf_shape *shape, const bf_access *access);
+/* Finds out what bf_shape_list has left open. */
+void bf_shape_settle(bf_shape *shape, const bf_lanes_kernel *kernel);
 /* Gives access the addresses of shape with its first lane at first; those of lanes that are not
  * active become 0. Lanes from `lanes` on are left alone. */
 void bf_shape_place(const bf_shape *shape, uint32_t first, unsigned lanes,

@@ -29,6 +29,12 @@ bool bf_trace_tally(bf_trace *trace, const bf_access *access) {
   return true;
 }
 
+void *bf_trace_memory(size_t bytes) {
+  size_t whole = (bytes + 63) / 64 * 64;
+  void *memory = aligned_alloc(64, whole);
+  return memory ? memset(memory, 0, whole) : NULL;
+}
+
 /* ---- Reading ---- */
 
 int bf_window_fill(bf_window *window, size_t wanted, bf_diagnostic *diagnostic) {
@@ -61,7 +67,7 @@ static int begin(bf_trace *trace, bf_diagnostic *diagnostic) {
 /* A trace that reads from reader, which it owns from now on. */
 static int open_reader(const char *name, bf_reader *reader, bf_trace_form form,
                        const bf_trace_limits *limits, bf_trace **out, bf_diagnostic *diagnostic) {
-  bf_trace *trace = calloc(1, sizeof *trace);
+  bf_trace *trace = bf_trace_memory(sizeof *trace);
   if (!trace) {
     bf_reader_close(reader);
     return bf_no_memory(diagnostic);
@@ -222,7 +228,7 @@ int bf_trace_parse_line(const char *file, uint64_t line_number, const char *line
 int bf_trace_writer_open(const char *path, bool packed, bf_trace_writer **out,
                          bf_diagnostic *diagnostic) {
   *out = NULL;
-  bf_trace_writer *writer = calloc(1, sizeof *writer);
+  bf_trace_writer *writer = bf_trace_memory(sizeof *writer);
   if (!writer)
     return bf_no_memory(diagnostic);
   writer->packed = packed;

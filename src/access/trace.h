@@ -6,6 +6,8 @@
 #include "access/intern.h"
 #include "access/shape.h"
 
+#include <stddef.h>
+
 /* A longer line is refused without reading all of it. */
 enum { BF_LINE_MAX_BYTES = 65536 };
 /* Room for a line of the greatest length, and for reading in large pieces. */
@@ -45,15 +47,18 @@ struct bf_trace {
   uint64_t passed;     /* text: of them without an access */
   uint64_t accesses;   /* accesses read */
   uint64_t executions; /* the sum of their counts */
-  bf_access current;   /* the access that was read last */
-  bool is_bare;        /* packed: its addresses are not put together yet */
-  bool is_listed;      /* packed: they were listed */
-  uint32_t site;       /* packed: the number of its site, 0: none */
+  /* The access that was read last. Its addresses are whole lines of the cache, so that what kernels
+   * have just written is at hand. */
+  _Alignas(64) unsigned char before_current[64 - offsetof(bf_access, address) % 64];
+  bf_access current;
+  bool is_bare;   /* packed: its addresses are not put together yet */
+  bool is_listed; /* packed: they were listed */
+  uint32_t site;  /* packed: the number of its site, 0: none */
   const bf_lanes_kernel *kernel;
   bf_shapes shapes; /* packed */
 };
 
-enum { BF_NEAR_SITES_BITS = 6 };
+_Static_assert(offsetof(struct bf_trace, current.address) % 64 == 0, "a line of the cache");
 
 struct bf_trace_writer {
   bf_writer *writer;
@@ -63,9 +68,11 @@ struct bf_trace_writer {
   uint64_t accesses;
   bf_access previous; /* packed: the access before, without its addresses */
   const bf_lanes_kernel *kernel;
-  bf_shapes shapes;                       /* packed */
-  uint32_t near[1 << BF_NEAR_SITES_BITS]; /* packed: 1 + the number of a site, by where it stood */
+  bf_shapes shapes; /* packed */
 };
+
+/* Zeroed memory for a structure that begins a line of the cache; NULL: there is none. */
+void *bf_trace_memory(size_t bytes);
 
 /* Refuses an access that no trace can hold, whatever its site. */
 int bf_access_check_writable(const bf_access *access, bf_diagnostic *diagnostic);
@@ -109,8 +116,13 @@ typedef struct bf_repeat {
 
 enum { BF_REPEAT_PLACES = 4 };
 
+/* Slots of one bit of `used`. */
+enum { BF_REPEAT_SLOTS_TOLD = 64 };
+
 struct bf_repeats {
-  _Alignas(64) bf_repeat slot[BF_REPEATS];
+  void *memory;    /* that slot is in; zeroed by the system, so that only what is used takes any */
+  bf_repeat *slot; /* BF_REPEATS of them, in whole lines of the cache */
+  uint8_t used[BF_REPEATS / BF_REPEAT_SLOTS_TOLD]; /* whether one of so many slots has a key */
   void (*forget)(void *context, uint32_t slot, uint64_t executions);
   void *context;
   uint32_t matter[BF_OP_COUNT][BF_WIDTHS];
@@ -127,7 +139,7 @@ static inline uint64_t bf_repeats_key(const bf_repeats *repeats, bf_op op, unsig
 /* The first place of a key. */
 static inline uint32_t bf_repeats_place(uint64_t key, uint32_t site) {
   uint64_t mixed = (key ^ key >> 29) * 0x9E3779B97F4A7C15u ^ site * 0xD6E8FEB86659FD93u;
-  return (uint32_t)(mixed >> 48) * BF_REPEAT_PLACES;
+  return (uint32_t)(mixed >> 46) * BF_REPEAT_PLACES;
 }
 
 /* What is known of a key whose first place is that; NULL: nothing. */
@@ -139,7 +151,7 @@ static inline bf_repeat *bf_repeats_find(bf_repeats *repeats, uint32_t place, ui
   return NULL;
 }
 
-/* ---- Packed (packed.c) ---- */
+/* ---- Packed (packed.c; fast: packed_fast.c) ---- */
 
 /* True if the file starts with the packed form's magic number. */
 bool bf_packed_recognise(const bf_window *window);

@@ -2,7 +2,9 @@
  * again through a hash table with linear probing. Accesses stand in blocks that never move. */
 #include "access/access.h"
 #include "access/intern.h"
+#include "access/lanes.h"
 
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -14,6 +16,16 @@ typedef struct slot {
   uint32_t hash;
 } slot;
 
+/* An access that is looked for. */
+typedef struct wanted {
+  bf_access access; /* with the workload's own site, and 0 for lanes that are not active */
+  size_t bytes;     /* of it that count: up to the last active lane */
+  uint32_t hash;
+} wanted;
+
+/* Accesses that are looked for together, so that the memory that each needs is on its way. */
+enum { MOST_WAITING = 16 };
+
 struct bf_workload {
   bf_access **blocks;
   size_t block_count;
@@ -22,6 +34,9 @@ struct bf_workload {
   size_t slot_count;
   bf_sites sites;
   uint64_t executions; /* the sum of all counts */
+  unsigned waiting;    /* accesses that are not in a place yet */
+  wanted wanted[MOST_WAITING];
+  size_t *index[MOST_WAITING]; /* where their index belongs */
 };
 
 int bf_workload_create(bf_workload **workload) {
@@ -50,27 +65,25 @@ const bf_access *bf_workload_get(const bf_workload *workload, size_t index) {
   return index < workload->size ? entry(workload, index) : NULL;
 }
 
-/* Bytes of address[] up to the last active lane. */
-static size_t address_bytes(const bf_access *access) {
-  return (size_t)(64 - __builtin_clzll(access->mask)) * sizeof access->address[0];
-}
-
-static uint32_t hash_of(const bf_access *access) {
+static uint32_t hash_of(const wanted *own) {
+  const bf_access *access = &own->access;
   uint64_t head[3] = {(uint64_t)access->op << 8 | access->width_bytes, access->mask,
                       (uint64_t)(uintptr_t)access->site};
   uint64_t seed = bf_mix(head, sizeof head, 0);
-  return (uint32_t)bf_mix(access->address, address_bytes(access), seed);
+  return (uint32_t)bf_mix(access->address, own->bytes - offsetof(bf_access, address), seed);
 }
 
 /* Same operation, width, mask, site (kept once each) and addresses; inactive lanes hold 0. */
-static bool is_same(const bf_access *a, const bf_access *b) {
+static bool is_same(const bf_access *a, const wanted *own) {
+  const bf_access *b = &own->access;
   return a->op == b->op && a->width_bytes == b->width_bytes && a->mask == b->mask &&
-         a->site == b->site && memcmp(a->address, b->address, address_bytes(a)) == 0;
+         a->site == b->site &&
+         memcmp(a->address, b->address, own->bytes - offsetof(bf_access, address)) == 0;
 }
 
-/* Keeps at least half of the slots empty. */
+/* Keeps at least half of the slots empty, also with the accesses that wait. */
 static int grow_slots(bf_workload *workload) {
-  if ((workload->size + 1) * 2 <= workload->slot_count)
+  if ((workload->size + MOST_WAITING) * 2 <= workload->slot_count)
     return BF_OK;
   size_t slot_count = workload->slot_count ? workload->slot_count * 2 : 64;
   slot *slots = calloc(slot_count, sizeof *slots);
@@ -98,7 +111,7 @@ static int grow_blocks(bf_workload *workload) {
   if (!blocks)
     return BF_NO_MEMORY;
   workload->blocks = blocks;
-  blocks[workload->block_count] = malloc(BLOCK_ACCESSES * sizeof **blocks);
+  blocks[workload->block_count] = calloc(BLOCK_ACCESSES, sizeof **blocks);
   if (!blocks[workload->block_count])
     return BF_NO_MEMORY;
   workload->block_count++;
@@ -106,41 +119,68 @@ static int grow_blocks(bf_workload *workload) {
 }
 
 /* The slot of an access equal to this one, or the empty slot where it belongs. */
-static slot *find_slot(const bf_workload *workload, const bf_access *access, uint32_t hash) {
-  size_t at = hash & (workload->slot_count - 1);
+static slot *find_slot(const bf_workload *workload, const wanted *own) {
+  size_t at = own->hash & (workload->slot_count - 1);
   for (;; at = (at + 1) & (workload->slot_count - 1)) {
     slot *found = &workload->slots[at];
     if (!found->number ||
-        (found->hash == hash && is_same(entry(workload, found->number - 1), access)))
+        (found->hash == own->hash && is_same(entry(workload, found->number - 1), own)))
       return found;
   }
 }
 
-/* Copies an access with the workload's own site and zeros for inactive lanes. */
-static int normalise(bf_workload *workload, const bf_access *access, bf_access *own) {
-  *own = *access;
-  if (access->mask >> 32 == 0)
-    memset(own->address + 32, 0, 32 * sizeof own->address[0]);
-  for (uint64_t left = ~access->mask & (access->mask >> 32 ? UINT64_MAX : UINT32_MAX); left;
-       left &= left - 1)
-    own->address[__builtin_ctzll(left)] = 0;
-  if (!access->site)
-    return BF_OK;
-  uint32_t number;
-  int error = bf_sites_intern(&workload->sites, access->site, strlen(access->site), &number);
-  if (!error)
-    own->site = bf_sites_text(&workload->sites, number);
-  return error;
+/* The addresses of the active ones of 32 lanes, 0 for the others; returns their bits, or-ed. */
+static uint32_t take_lanes(const uint32_t *address, uint32_t mask, uint32_t *own) {
+  uint32_t bits = 0;
+  for (unsigned lane = 0; lane < BF_LANES; lane++) {
+    own[lane] = address[lane] & (((mask & bf_lane_bit[lane]) == 0) - 1U);
+    bits |= own[lane];
+  }
+  return bits;
 }
 
-static int insert(bf_workload *workload, const bf_access *own, uint32_t hash, slot *place) {
+/* The workload's own text of a site. */
+static int take_site(bf_sites *sites, const char *site, const char **own) {
+  uint32_t number;
+  if (!bf_sites_find_near(sites, site, &number)) {
+    BF_TRY(bf_sites_intern(sites, site, strlen(site), &number));
+    bf_sites_note_near(sites, site, number);
+  }
+  *own = bf_sites_text(sites, number);
+  return BF_OK;
+}
+
+/* What of an access makes it another one than those that are known; BF_BAD_INPUT where no machine
+ * could have it. */
+static int take(bf_workload *workload, const bf_access *access, wanted *own) {
+  uint32_t high = (uint32_t)(access->mask >> BF_LANES), bits;
+  bf_access *kept = &own->access;
+  if ((unsigned)access->op >= BF_OP_COUNT || !access->mask || !access->count ||
+      bf_access_check_width(access->op, access->width_bytes, NULL) != BF_OK)
+    return BF_BAD_INPUT;
+  memcpy(kept, access, offsetof(bf_access, address));
+  own->bytes = offsetof(bf_access, address) +
+               (size_t)(64 - __builtin_clzll(access->mask)) * sizeof access->address[0];
+  bits = take_lanes(access->address, (uint32_t)access->mask, kept->address);
+  if (high)
+    bits |= take_lanes(access->address + BF_LANES, high, kept->address + BF_LANES);
+  if (bits & (access->width_bytes - 1))
+    return BF_BAD_INPUT;
+  if (access->site)
+    BF_TRY(take_site(&workload->sites, access->site, &kept->site));
+  own->hash = hash_of(own);
+  return BF_OK;
+}
+
+/* Appends an access, whose memory is zeroed. */
+static int insert(bf_workload *workload, const wanted *own, slot *place) {
   if (workload->size == DISTINCT_MAX)
     return BF_UNSUPPORTED;
   if (grow_blocks(workload) != BF_OK)
     return BF_NO_MEMORY;
-  *entry(workload, workload->size) = *own;
+  memcpy(entry(workload, workload->size), &own->access, own->bytes);
   workload->size++;
-  *place = (slot){(uint32_t)workload->size, hash};
+  *place = (slot){(uint32_t)workload->size, own->hash};
   return BF_OK;
 }
 
@@ -154,29 +194,49 @@ void bf_workload_count(bf_workload *workload, size_t index, uint64_t more) {
   workload->executions += more;
 }
 
-int bf_workload_place(bf_workload *workload, const bf_access *access, size_t *index) {
-  const bf_trace_limits any = {.lanes = BF_MAX_LANES, .allocation_bytes = UINT64_MAX};
-  int fault;
-  if (bf_access_check(access, &any, &fault, NULL) != BF_OK ||
-      access->count > BF_EXECUTIONS_MAX - workload->executions)
+/* Finds or makes the place of an access that waited; *index becomes its number. */
+static int settle_one(bf_workload *workload, const wanted *own, size_t *index) {
+  slot *place = find_slot(workload, own);
+  if (place->number)
+    entry(workload, place->number - 1)->count += own->access.count;
+  else
+    BF_TRY(insert(workload, own, place));
+  *index = place->number - 1;
+  return BF_OK;
+}
+
+int bf_workload_settle(bf_workload *workload) {
+  unsigned waiting = workload->waiting;
+  workload->waiting = 0;
+  for (unsigned i = 0; i < waiting; i++) {
+    const wanted *own = &workload->wanted[i];
+    const slot *place = &workload->slots[own->hash & (workload->slot_count - 1)];
+    if (place->number && place->hash == own->hash)
+      __builtin_prefetch(entry(workload, place->number - 1));
+  }
+  for (unsigned i = 0; i < waiting; i++)
+    BF_TRY(settle_one(workload, &workload->wanted[i], workload->index[i]));
+  return BF_OK;
+}
+
+int bf_workload_place_later(bf_workload *workload, const bf_access *access, size_t *index) {
+  if (workload->waiting == MOST_WAITING)
+    BF_TRY(bf_workload_settle(workload));
+  if (access->count > BF_EXECUTIONS_MAX - workload->executions)
     return BF_BAD_INPUT;
-  bf_access own;
-  int error = normalise(workload, access, &own);
-  if (error)
-    return error;
   if (grow_slots(workload) != BF_OK)
     return BF_NO_MEMORY;
-  uint32_t hash = hash_of(&own);
-  slot *place = find_slot(workload, &own, hash);
-  if (place->number)
-    entry(workload, place->number - 1)->count += own.count;
-  else
-    error = insert(workload, &own, hash, place);
-  if (!error) {
-    workload->executions += own.count;
-    *index = place->number - 1;
-  }
-  return error;
+  wanted *own = &workload->wanted[workload->waiting];
+  BF_TRY(take(workload, access, own));
+  __builtin_prefetch(&workload->slots[own->hash & (workload->slot_count - 1)], 1);
+  workload->executions += access->count;
+  workload->index[workload->waiting++] = index;
+  return BF_OK;
+}
+
+int bf_workload_place(bf_workload *workload, const bf_access *access, size_t *index) {
+  BF_TRY(bf_workload_place_later(workload, access, index));
+  return bf_workload_settle(workload);
 }
 
 int bf_workload_write(const bf_workload *workload, const char *path, bf_diagnostic *diagnostic) {

@@ -29,6 +29,7 @@ enum {
   MOST_BANKS = 64,
   NEW_IN_A_ROW = 64, /* after which most patterns are not looked up any more */
   PROBES = 16,
+  FEW_PROBES = 64,   /* where four times as many of those that were looked up were new */
   STAMP_COUNT = 256, /* above all numbers of lanes; a stamp is the number of the phase times this,
                         plus accesses in it */
 };
@@ -305,10 +306,28 @@ static passes count_phase(bf_counter *counter, const count_plan *plan, const uin
                                 : count_distinct(counter, plan, address, lanes);
 }
 
+/* What an access costs that needs that many passes, and at best so many. */
+static inline bf_count count_of(const count_plan *plan, unsigned needed, unsigned best) {
+  bf_count count = {.ideal = best, .estimated = plan->estimated};
+  count.wavefronts_load = plan->side == BF_SIDE_LOAD ? needed : 0;
+  count.wavefronts_store = plan->side == BF_SIDE_STORE ? needed : 0;
+  count.wavefronts_atomic = plan->side == BF_SIDE_ATOMIC ? needed : 0;
+  count.lock_iterations = plan->side == BF_SIDE_ATOMIC;
+  count.conflicts = needed > best ? needed - best : 0;
+  return count;
+}
+
 /* Counts an access whose addresses are known to be right; false where only the reference can. */
 static bool count_directly(bf_counter *counter, const count_plan *plan, uint32_t mask,
                            const uint32_t *address, bf_count *count) {
   const bf_groups *groups = plan->groups;
+  if (plan->is_one_phase && counter->kernel->serve &&
+      (!groups->count || !(mask & ~groups->mask[0]))) {
+    passes p = count_at_once(counter, plan, address, mask);
+    *count = count_of(plan, plan->times * (p.needed + groups->extra),
+                      plan->times * (p.best + groups->extra));
+    return p.best != 0;
+  }
   bool doubled = bf_groups_double(groups, mask, address);
   unsigned number = groups->count ? groups->count : 1, sum = 0, ideal = 0;
   for (unsigned g = 0; g < number; g += doubled ? 2 : 1) {
@@ -324,12 +343,7 @@ static bool count_directly(bf_counter *counter, const count_plan *plan, uint32_t
     sum += plan->times * (p.needed + groups->extra);
     ideal += plan->times * (p.best + groups->extra);
   }
-  *count = (bf_count){.ideal = ideal, .estimated = plan->estimated};
-  count->wavefronts_load = plan->side == BF_SIDE_LOAD ? sum : 0;
-  count->wavefronts_store = plan->side == BF_SIDE_STORE ? sum : 0;
-  count->wavefronts_atomic = plan->side == BF_SIDE_ATOMIC ? sum : 0;
-  count->lock_iterations = plan->side == BF_SIDE_ATOMIC;
-  count->conflicts = sum > ideal ? sum - ideal : 0;
+  *count = count_of(plan, sum, ideal);
   return true;
 }
 
@@ -374,7 +388,8 @@ static bool fits(const bf_counter *counter, const bf_memo *memo, uint32_t base,
  * false where it is to be looked up. */
 static bool count_unseen(bf_counter *counter, const count_plan *plan, unsigned width_bytes,
                          uint32_t mask, const uint32_t *address, bf_count *count) {
-  if (counter->new_in_a_row < NEW_IN_A_ROW || !plan->is_direct || ++counter->probe % PROBES == 0)
+  unsigned probes = counter->new_in_a_row < 4 * NEW_IN_A_ROW ? PROBES : FEW_PROBES;
+  if (counter->new_in_a_row < NEW_IN_A_ROW || !plan->is_direct || ++counter->probe % probes == 0)
     return false;
   uint64_t last = counter->machine->capacity_bytes - width_bytes;
   return counter->machine->capacity_bytes >= width_bytes && last <= UINT32_MAX &&

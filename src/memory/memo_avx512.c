@@ -42,25 +42,27 @@ typedef struct pair {
   __m512i low, high;
 } pair;
 
-/* Per bank, which lanes want a word of it: the lanes whose five bank bits are those of the bank.
- * Bit planes of the lanes, inverted where the bank's bit is 0, are and-ed. */
-static inline pair lanes_of_banks(pair bank, uint32_t mask) {
+/* Sixteen bits of each of 32 numbers. */
+static inline __m512i pack(pair numbers) {
+  return _mm512_inserti64x4(_mm512_castsi256_si512(_mm512_cvtepi32_epi16(numbers.low)),
+                            _mm512_cvtepi32_epi16(numbers.high), 1);
+}
+
+/* Lanes whose plane has the bit of each bank, of those given: where the bank has the bit, the ones
+ * of the plane, and else the zeros. */
+#define WITH_BIT(lanes, plane, bank_bits) _mm512_ternarylogic_epi32(lanes, plane, bank_bits, 0x90)
+
+/* Per bank, which lanes want a word of it: the lanes whose five bank bits are those of the bank. */
+static inline pair lanes_of_banks(__m512i bank, uint32_t mask) {
   const __m512i number = _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
   __m512i all = _mm512_set1_epi32((int)mask);
   pair lanes = {all, all};
   for (int bit = 0; bit < 5; bit++) {
-    __m512i one = _mm512_set1_epi32(1 << bit);
-    uint32_t plane = _mm512_test_epi32_mask(bank.low, one) |
-                     (uint32_t)_mm512_test_epi32_mask(bank.high, one) << 16;
-    __m512i with = _mm512_set1_epi32((int)plane), without = _mm512_set1_epi32((int)~plane);
-    if (bit == 4) {
-      lanes.low = _mm512_and_si512(lanes.low, without);
-      lanes.high = _mm512_and_si512(lanes.high, with);
-    } else {
-      __m512i chosen = _mm512_mask_mov_epi32(without, _mm512_test_epi32_mask(number, one), with);
-      lanes.low = _mm512_and_si512(lanes.low, chosen);
-      lanes.high = _mm512_and_si512(lanes.high, chosen);
-    }
+    uint32_t plane = _mm512_test_epi16_mask(bank, _mm512_set1_epi16((short)(1 << bit)));
+    __m512i planes = _mm512_set1_epi32((int)plane), one = _mm512_set1_epi32(1 << bit);
+    __m512i own = _mm512_maskz_set1_epi32(_mm512_test_epi32_mask(number, one), -1);
+    lanes.low = WITH_BIT(lanes.low, planes, bit == 4 ? _mm512_setzero_si512() : own);
+    lanes.high = WITH_BIT(lanes.high, planes, bit == 4 ? _mm512_set1_epi32(-1) : own);
   }
   return lanes;
 }
@@ -70,11 +72,9 @@ static inline unsigned most_lanes(__m512i low, __m512i high) {
       _mm512_max_epi32(_mm512_popcnt_epi32(low), _mm512_popcnt_epi32(high)));
 }
 
-/* The banks of 16 words. */
+/* The banks of 16 words, in their low five bits. */
 static inline __m512i banks_of(__m512i word, __mmask16 mask, const uint8_t *bank_of_word) {
-  if (bank_of_word)
-    word = _mm512_mask_i32gather_epi32(_mm512_setzero_si512(), mask, word, bank_of_word, 1);
-  return _mm512_and_si512(word, _mm512_set1_epi32(31));
+  return _mm512_mask_i32gather_epi32(_mm512_setzero_si512(), mask, word, bank_of_word, 1);
 }
 
 /* Per lane of high, how many lanes of low have the same number. */
@@ -92,33 +92,37 @@ static inline __m512i equal_across(__m512i high, __m512i low) {
   return _mm512_add_epi32(even, odd);
 }
 
+#define FROM(k)                                                                                    \
+  {                                                                                                \
+    (k), (k) + 1, (k) + 2, (k) + 3, (k) + 4, (k) + 5, (k) + 6, (k) + 7, (k) + 8, (k) + 9,          \
+        (k) + 10, (k) + 11, (k) + 12, (k) + 13, (k) + 14, (k) + 15, (k) + 16, (k) + 17, (k) + 18,  \
+        (k) + 19, (k) + 20, (k) + 21, (k) + 22, (k) + 23, (k) + 24, (k) + 25, (k) + 26, (k) + 27,  \
+        (k) + 28, (k) + 29, (k) + 30, (k) + 31                                                     \
+  }
+/* Places that lie 1 to 16 behind each of 32, modulo 32. */
+_Alignas(64) static const uint16_t behind[BF_MEMO_LANES / 2][BF_MEMO_LANES] = {
+    FROM(1), FROM(2),  FROM(3),  FROM(4),  FROM(5),  FROM(6),  FROM(7),  FROM(8),
+    FROM(9), FROM(10), FROM(11), FROM(12), FROM(13), FROM(14), FROM(15), FROM(16)};
+
 /* Whether two of 32 words are the same. Every pair is compared: each word with those 1 to 16 places
  * behind it, in a circle. */
 static inline bool any_same(__m512i words) {
-  const __m512i low = _mm512_set_epi16(31, 30, 29, 28, 27, 26, 25, 24, 23, 22, 21, 20, 19, 18, 17,
-                                       16, 15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0);
-  const __m512i one = _mm512_set1_epi16(1);
-  __m512i from = low, least = _mm512_set1_epi16(-1);
+  __m512i least[2] = {_mm512_set1_epi16(-1), _mm512_set1_epi16(-1)};
   for (int i = 0; i < BF_MEMO_LANES / 2; i++) {
-    from = _mm512_add_epi16(from, one);
-    __m512i behind = _mm512_permutexvar_epi16(from, words);
-    least = _mm512_min_epu16(least, _mm512_xor_si512(words, behind));
+    __m512i other = _mm512_permutexvar_epi16(_mm512_load_si512(behind[i]), words);
+    least[i % 2] = _mm512_min_epu16(least[i % 2], _mm512_xor_si512(words, other));
   }
-  return _mm512_testn_epi16_mask(least, least) != 0;
+  __m512i both = _mm512_min_epu16(least[0], least[1]);
+  return _mm512_testn_epi16_mask(both, both) != 0;
 }
 
-/* Whether two active lanes want the same word; true also where words need more than 16 bits. */
-static inline bool may_share(pair word, uint32_t mask) {
-  const __m512i beyond =
-      _mm512_setr_epi32(0xFFFF, 0xFFFE, 0xFFFD, 0xFFFC, 0xFFFB, 0xFFFA, 0xFFF9, 0xFFF8, 0xFFF7,
-                        0xFFF6, 0xFFF5, 0xFFF4, 0xFFF3, 0xFFF2, 0xFFF1, 0xFFF0);
-  __m512i low = _mm512_mask_mov_epi32(beyond, (__mmask16)mask, word.low);
-  __m512i high = _mm512_mask_mov_epi32(_mm512_sub_epi32(beyond, _mm512_set1_epi32(16)),
-                                       (__mmask16)(mask >> 16), word.high);
-  if (_mm512_cmpgt_epu32_mask(_mm512_max_epu32(low, high), _mm512_set1_epi32(0xFFFF)))
-    return true;
-  return any_same(_mm512_inserti64x4(_mm512_castsi256_si512(_mm512_cvtepi32_epi16(low)),
-                                     _mm512_cvtepi32_epi16(high), 1));
+/* Whether two active lanes want the same word; true also where words need more than 16 bits. packed
+ * has 16 bits of each; lanes that are not active have words of their own, the highest ones. */
+static inline bool may_share(pair word, __m512i packed, uint32_t mask) {
+  __m512i highest = _mm512_maskz_max_epu32((__mmask16)mask, word.low, word.low);
+  highest = _mm512_mask_max_epu32(highest, (__mmask16)(mask >> 16), highest, word.high);
+  return _mm512_cmpge_epu32_mask(highest, _mm512_set1_epi32(0x10000 - BF_MEMO_LANES)) ||
+         any_same(packed);
 }
 
 /* Where no two lanes want the same word, a bank needs as many wavefronts as lanes want it. Else
@@ -135,11 +139,13 @@ static bf_served serve(const uint32_t *address, uint32_t mask, unsigned shift,
   pair word = {_mm512_mask_srl_epi32(beyond, low_mask, _mm512_loadu_si512(address), by),
                _mm512_mask_srl_epi32(_mm512_sub_epi32(beyond, _mm512_set1_epi32(16)), high_mask,
                                      _mm512_loadu_si512(address + 16), by)};
-  pair bank = {banks_of(word.low, low_mask, bank_of_word),
-               banks_of(word.high, high_mask, bank_of_word)};
+  __m512i packed = pack(word), bank = packed;
+  if (bank_of_word)
+    bank = pack((pair){banks_of(word.low, low_mask, bank_of_word),
+                       banks_of(word.high, high_mask, bank_of_word)});
   pair lanes = lanes_of_banks(bank, mask);
   unsigned accesses = most_lanes(lanes.low, lanes.high);
-  if (accesses == 1 || !may_share(word, mask))
+  if (accesses == 1 || !may_share(word, packed, mask))
     return (bf_served){.words = accesses, .accesses = accesses, .sharing = 1};
   __m512i before_low = _mm512_popcnt_epi32(_mm512_conflict_epi32(word.low));
   __m512i before_high = _mm512_add_epi32(_mm512_popcnt_epi32(_mm512_conflict_epi32(word.high)),

@@ -5,7 +5,7 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 
-enum { MOST_THREADS = 64, PARTS_PER_THREAD = 4 };
+enum { MOST_THREADS = 64, PARTS_PER_THREAD = 4, STEPS_TOLD = 1 << 11 };
 
 /* The parts of one round. */
 typedef struct round_of_parts {
@@ -124,6 +124,15 @@ static int count_round(reading *r, round_of_parts *now, round_of_parts *next, bo
   return cut_error;
 }
 
+/* Says how far the trace was read; BF_STOPPED where that is enough. */
+static int tell(const reading *r, const bf_site_sums_reading *how, bf_diagnostic *diagnostic) {
+  uint64_t bytes, size;
+  bf_trace_place(r->trace, &bytes, &size);
+  if (how->progress && !how->progress(how->context, bytes, size))
+    return bf_fail(diagnostic, BF_STOPPED, "interrupted");
+  return BF_OK;
+}
+
 static int read_rounds(reading *r, const bf_site_sums_reading *how, bf_diagnostic *diagnostic) {
   bool ended = false;
   unsigned now = 0;
@@ -131,12 +140,32 @@ static int read_rounds(reading *r, const bf_site_sums_reading *how, bf_diagnosti
   while (r->rounds[now].count) {
     BF_TRY(count_round(r, &r->rounds[now], &r->rounds[1 - now], &ended, diagnostic));
     now = 1 - now;
-    uint64_t bytes, size;
-    bf_trace_place(r->trace, &bytes, &size);
-    if (how->progress && !how->progress(how->context, bytes, size))
-      return bf_fail(diagnostic, BF_STOPPED, "interrupted");
+    BF_TRY(tell(r, how, diagnostic));
   }
   return BF_OK;
+}
+
+/* Counts each access as it is read, where one thread does it all and reads in order anyway. */
+static int read_in_order(reading *r, const bf_site_sums_reading *how, bf_diagnostic *diagnostic) {
+  const bf_access *access = NULL;
+  const bf_trace_known *known = &r->known;
+  uint32_t slot;
+  int result;
+  unsigned steps = 0;
+  while ((result = bf_trace_step_past(r->trace, known->repeats, &access, &slot, diagnostic)) > 0) {
+    int error = BF_OK;
+    if (result == 1 && slot != BF_REPEATS_NONE)
+      error = known->learn(known->context, slot, access, diagnostic);
+    else if (result == 1)
+      error = bf_site_sums_add(r->workers[0].sums, access, NULL, diagnostic);
+    if (error)
+      locate(diagnostic, r->file, access);
+    else if (result == 2 || ++steps % STEPS_TOLD == 0)
+      error = tell(r, how, diagnostic);
+    if (error)
+      return error;
+  }
+  return result;
 }
 
 /* Allocates what the threads need; worker 0 adds to the sums that was given. */
@@ -194,7 +223,8 @@ int bf_site_sums_read(bf_site_sums *sums, bf_trace *trace, const char *file,
       .trace = trace, .file = file, .threads = threads, .parts = threads * PARTS_PER_THREAD};
   int error = set_up(&r, sums, diagnostic);
   if (!error)
-    error = read_rounds(&r, how, diagnostic);
+    error = threads == 1 && bf_trace_is_in_order(trace) ? read_in_order(&r, how, diagnostic)
+                                                        : read_rounds(&r, how, diagnostic);
   bf_site_sums_end_repeats(sums);
   if (!error)
     error = finish(&r, sums, diagnostic);

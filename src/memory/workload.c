@@ -14,30 +14,38 @@ static int explain(int error, const char *path, bf_diagnostic *diagnostic) {
 /* A workload that is being read, and which of its accesses each slot of the reader stands for. */
 typedef struct reading {
   bf_workload *workload;
+  int error; /* of places that were found while repeats were told */
+  size_t index_without_slot;
   size_t index[BF_REPEATS];
 } reading;
 
 static void add_repeats(void *context, uint32_t slot, uint64_t executions) {
   reading *r = context;
-  bf_workload_count(r->workload, r->index[slot], executions);
+  if (!r->error)
+    r->error = bf_workload_settle(r->workload);
+  if (!r->error)
+    bf_workload_count(r->workload, r->index[slot], executions);
 }
 
 static int add_all(bf_trace *trace, const char *path, reading *r, bf_repeats *repeats,
                    bf_diagnostic *diagnostic) {
   const bf_access *access = NULL;
   uint32_t slot;
-  size_t index;
-  int result;
-  while ((result = bf_trace_step_past(trace, repeats, &access, &slot, diagnostic)) > 0) {
-    int error = result == 1 ? bf_workload_place(r->workload, access, &index) : BF_OK;
-    if (error)
-      return explain(error, path, diagnostic);
-    if (slot != BF_REPEATS_NONE)
-      r->index[slot] = index;
+  int result, error = BF_OK;
+  while (!error && (result = bf_trace_step_past(trace, repeats, &access, &slot, diagnostic)) != 0) {
+    if (result < 0)
+      return result;
+    size_t *index = slot == BF_REPEATS_NONE ? &r->index_without_slot : &r->index[slot];
+    if (result == 1)
+      error = bf_workload_place_later(r->workload, access, index);
+    error = r->error ? r->error : error;
   }
-  if (!result)
+  if (!error)
+    error = bf_workload_settle(r->workload);
+  if (!error)
     bf_repeats_flush(repeats);
-  return result;
+  error = r->error ? r->error : error;
+  return error ? explain(error, path, diagnostic) : BF_OK;
 }
 
 /* Adds all accesses that are left in a trace. */

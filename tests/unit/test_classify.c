@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "access/access.h"
+#include "random.h"
 
 static const bf_trace_limits limits = {.lanes = 32, .allocation_bytes = (uint64_t)1 << 32};
 
@@ -230,8 +231,75 @@ static void one_stray_lane_makes_it_random(void **state) {
   }
 }
 
+/* ---- The slow way ---- */
+
+/* The class of an access whose lanes 0 and 1 are active, by trying every width: the strides are
+ * then those of lanes 0 and 1, and of lane 0 and the first active lane of another row. */
+static bf_pattern_class slow_class(const bf_access *access, int lanes) {
+  int64_t element[BF_MAX_LANES];
+  for (int lane = 0; lane < lanes; lane++)
+    element[lane] = access->address[lane] / access->width_bytes;
+  int64_t x = element[1] - element[0];
+  for (int width = lanes; width > 1; width--) {
+    bool fits = lanes % width == 0, has_y = false;
+    int64_t y = 0;
+    for (int lane = 1; lane < lanes && fits; lane++) {
+      int64_t rest = element[lane] - element[0] - x * (lane % width);
+      if (!(access->mask >> lane & 1))
+        continue;
+      if (lane >= width && !has_y)
+        y = rest / (lane / width);
+      has_y = has_y || lane >= width;
+      fits = rest == y * (lane / width);
+    }
+    if (fits && width < lanes)
+      return BF_PATTERN_BLOCK;
+    if (fits)
+      return x == 0 ? BF_PATTERN_BROADCAST : x == 1 ? BF_PATTERN_LINEAR : BF_PATTERN_STRIDE;
+  }
+  return BF_PATTERN_RANDOM;
+}
+
+/* Strides, blocks, and both with one lane elsewhere, of 32 and 64 lanes. */
+static void classes_are_those_of_the_slow_way(void **state) {
+  (void)state;
+  test_random random = {3};
+  unsigned of_class[BF_PATTERN_RANDOM + 1] = {0};
+  for (int round = 0; round < 40000; round++) {
+    int lanes = round & 1 ? 64 : 32, columns = 1 << random_below(&random, 7);
+    bf_access access = {.op = BF_OP_LD, .width_bytes = 1U << random_below(&random, 5), .count = 1};
+    access.mask =
+        (random_below(&random, 2) ? UINT64_MAX : random_bits(&random)) >> (64 - lanes) | 3;
+    int64_t x = (int64_t)random_below(&random, 5) - 1, y = (int64_t)random_below(&random, 9) - 4;
+    unsigned elsewhere = (unsigned)random_below(&random, 96);
+    for (int lane = 0; lane < lanes; lane++) {
+      int64_t element = 500 + x * (lane % columns) + y * (lane / columns);
+      element += lane == (int)elsewhere ? 1 + (int64_t)random_below(&random, 2) : 0;
+      access.address[lane] = (uint32_t)element * access.width_bytes;
+    }
+    bf_pattern_class found = bf_access_classify(&access, (unsigned)lanes, 1).class_;
+    assert_int_equal(found, slow_class(&access, lanes));
+    of_class[found]++;
+  }
+  for (int i = 0; i <= BF_PATTERN_RANDOM; i++)
+    assert_true(of_class[i] > 200);
+}
+
+/* Steps of half the address space come to the same place modulo 2^32. */
+static void strides_do_not_wrap(void **state) {
+  (void)state;
+  bf_access access = {.op = BF_OP_LD, .width_bytes = 1, .mask = UINT32_MAX, .count = 1};
+  for (unsigned lane = 0; lane < 32; lane++)
+    access.address[lane] = lane % 2 * 0x80000000U;
+  assert_int_equal(bf_access_classify(&access, 32, 1).class_, BF_PATTERN_BLOCK);
+  access.mask = 7;
+  assert_int_equal(bf_access_classify(&access, 32, 1).class_, BF_PATTERN_BLOCK);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
+      cmocka_unit_test(classes_are_those_of_the_slow_way),
+      cmocka_unit_test(strides_do_not_wrap),
       cmocka_unit_test(transpose_loading),
       cmocka_unit_test(transpose_storing),
       cmocka_unit_test(reduction),

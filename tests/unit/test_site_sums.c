@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "memory/site_sums.h"
+#include "same_sums.h"
 
 static uint32_t draw(uint64_t *state) {
   *state = *state * 6364136223846793005u + 1442695040888963407u;
@@ -103,19 +104,6 @@ static void sums_are_those_of_single_counts(void **state) {
   bf_hash_free(hash);
   bf_machine_free(machine);
   bf_text_free(&text);
-}
-
-static void assert_same_sums(bf_site_sums *one, bf_site_sums *other) {
-  size_t rows, other_rows;
-  const bf_site_sum *row = bf_site_sums_rows(one, &rows);
-  const bf_site_sum *same = bf_site_sums_rows(other, &other_rows);
-  assert_int_equal(rows, other_rows);
-  for (size_t i = 0; i < rows; i++) {
-    assert_string_equal(row[i].key, same[i].key);
-    assert_memory_equal(&row[i].sum, &same[i].sum, sizeof row[i].sum);
-    assert_int_equal(row[i].worst_line, same[i].worst_line);
-    assert_string_equal(row[i].worst, same[i].worst);
-  }
 }
 
 static void any_number_of_threads_gives_the_same(void **state) {

@@ -285,6 +285,26 @@ static void a_caret_points_into_the_excerpt(void **state) {
 
 /* ---- Files ---- */
 
+/* Addresses of every number of digits. */
+static void numbers_are_printed(void **state) {
+  (void)state;
+  uint64_t power = 1;
+  for (unsigned digits = 0; digits < 10; digits++, power *= 10) {
+    for (uint64_t value = power < 3 ? 0 : power - 3; value < power + 100; value++) {
+      char expected[64];
+      bf_access access = {.op = BF_OP_LD, .width_bytes = 1, .mask = 5, .count = 1};
+      access.address[0] = (uint32_t)value;
+      access.address[2] = UINT32_MAX - (uint32_t)value;
+      bf_text text = {0};
+      bf_trace_print_line(&access, &text);
+      snprintf(expected, sizeof expected, "ld 1 00000005 %u %u\n", (unsigned)value,
+               UINT32_MAX - (unsigned)value);
+      assert_string_equal(text.data, expected);
+      bf_text_free(&text);
+    }
+  }
+}
+
 static void line_ends_and_last_lines(void **state) {
   (void)state;
   bf_diagnostic found;
@@ -888,6 +908,7 @@ int main(void) {
       cmocka_unit_test(faults_are_located),
       cmocka_unit_test(the_33rd_address_is_at_fault),
       cmocka_unit_test(a_caret_points_into_the_excerpt),
+      cmocka_unit_test(numbers_are_printed),
       cmocka_unit_test(line_ends_and_last_lines),
       cmocka_unit_test(a_trace_without_accesses_is_refused),
       cmocka_unit_test(faults_in_files_have_lines),
