@@ -97,8 +97,11 @@ void bf_sim_l1_store(bf_sim_l1 *l1, uint64_t line, uint8_t sectors);
 /* An answer has come: the sectors are there, and every token whose sectors are complete is told. */
 void bf_sim_l1_fill(bf_sim_l1 *l1, const bf_sim_request *request,
                     void (*done)(void *context, uint32_t token), void *context);
-/* Asks the host's memory for where a line would be. */
-void bf_sim_l1_prefetch(const bf_sim_l1 *l1, uint64_t line);
+/* The same of a request that is known to be a load of this cache. */
+void bf_sim_l1_take(bf_sim_l1 *l1, uint64_t line, uint8_t sectors, uint32_t token,
+                    void (*done)(void *context, uint32_t token), void *context);
+/* Asks the host's memory for all of it, before many answers are taken. */
+void bf_sim_l1_prefetch(const bf_sim_l1 *l1);
 /* Lines in flight. */
 unsigned bf_sim_l1_waiting(const bf_sim_l1 *l1);
 void bf_sim_l1_count(const bf_sim_l1 *l1, bf_sim_result *result);
@@ -112,8 +115,6 @@ typedef struct bf_sim_cache bf_sim_cache;
 int bf_sim_cache_create(uint64_t lines, unsigned ways, bf_sim_cache **cache,
                         bf_diagnostic *diagnostic);
 void bf_sim_cache_free(bf_sim_cache *cache);
-/* Asks the host's memory for the set of a line, which will be looked at soon. */
-void bf_sim_cache_prefetch(const bf_sim_cache *cache, uint64_t line);
 /* Which of the sectors are present; marks the line as used. */
 uint8_t bf_sim_cache_look(bf_sim_cache *cache, uint64_t line, uint8_t sectors);
 /* Puts sectors in, dirty or clean. Where a line goes for it, *evicted is that line and *dirty its

@@ -5,6 +5,7 @@
  * slices, and events. Within a cycle events come first, in the order in which they were set down,
  * then requests, by multiprocessor. Neither depends on how the caller cuts time into spans, so
  * answers do not either. */
+#include "sim/cache.h"
 #include "sim/calendar.h"
 #include "sim/dram.h"
 #include "sim/flight.h"
@@ -459,7 +460,7 @@ static int by_key(const void *a, const void *b) {
 /* Asks the host's memory for what a request will be looked up in. */
 static void prefetch_tables(const bf_sim_memory *memory, uint64_t line) {
   if (memory->cache) {
-    bf_sim_cache_prefetch(memory->cache, line);
+    bf_sim_set_prefetch(memory->cache, bf_sim_set_of(memory->cache, line));
     bf_sim_flights_prefetch(&memory->flights, line);
   }
 }
