@@ -58,8 +58,10 @@ int bf_sim_memory_add(bf_sim_memory *memory, const bf_sim_request *request);
 /* Serves what reaches the second-level cache before cycle `until`, which does not become less from
  * call to call. Calls answer for every request whose data, or for stores and reductions the news
  * that it has happened, is on its way back by then, with the cycle at which it reaches the
- * multiprocessor; that is at least return_cycles behind the `until` of the call before. Requests
- * that are added later must not reach the second-level cache before `until`. */
+ * multiprocessor; that is at least return_cycles behind the `until` of the call before. Of a
+ * request that is answered line, sm, token, sectors and kind are known; nothing is added from
+ * within an answer. Requests that are added later must not reach the second-level cache before
+ * `until`. */
 int bf_sim_memory_advance(bf_sim_memory *memory, uint64_t until,
                           void (*answer)(void *context, const bf_sim_request *request,
                                          uint64_t cycle),
