@@ -105,12 +105,6 @@ bool bf_sim_answers_add(bf_sim_answers *answers, const bf_sim_request *request, 
   return true;
 }
 
-const bf_sim_answer *bf_sim_answers_ahead(const bf_sim_answers *answers) {
-  enum { AHEAD = 6 };
-  const queue *own = &answers->queue[0];
-  return own->count > AHEAD ? &own->at[(own->first + AHEAD) & (own->room - 1)] : NULL;
-}
-
 /* Where the first answer is: the number of a queue, or BF_SIM_ANSWER_QUEUES for the heap; NULL:
  * there is none. */
 static const bf_sim_answer *find_first(const bf_sim_answers *answers, unsigned *place) {

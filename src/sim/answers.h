@@ -38,10 +38,26 @@ bool bf_sim_answers_add(bf_sim_answers *answers, const bf_sim_request *request, 
 uint64_t bf_sim_answers_next(bf_sim_answers *answers);
 /* Takes the first answer; there is one. */
 bf_sim_answer bf_sim_answers_take(bf_sim_answers *answers);
-/* One that will be taken a few answers later, so that what it needs can be asked for; NULL: none.
- */
-const bf_sim_answer *bf_sim_answers_ahead(const bf_sim_answers *answers);
 bool bf_sim_answers_are_empty(const bf_sim_answers *answers);
 void bf_sim_answers_free(bf_sim_answers *answers);
+
+/* How many answers are in queues, which most are. */
+static inline uint32_t bf_sim_answers_queued(const bf_sim_answers *answers) {
+  return answers->queue[0].count + answers->queue[1].count;
+}
+
+/* The first answer where it surely is the first of the first queue, as it mostly is, without a
+ * call; else NULL. It stays there until bf_sim_answers_drop takes it, or another one is added. */
+static inline const bf_sim_answer *bf_sim_answers_peek(const bf_sim_answers *answers) {
+  const struct bf_sim_answer_queue *own = &answers->queue[0];
+  bool is_only = own->count && !answers->queue[1].count && !answers->heaped && !answers->behind;
+  return is_only ? &own->at[own->first & (own->room - 1)] : NULL;
+}
+
+/* Takes what bf_sim_answers_peek has found. */
+static inline void bf_sim_answers_drop(bf_sim_answers *answers) {
+  answers->queue[0].first++;
+  answers->queue[0].count--;
+}
 
 #endif

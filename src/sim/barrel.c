@@ -527,7 +527,7 @@ static void begin_cycle(bf_sim_sm *sm) {
     own->free_flight[own->free_flights++] = own->ended;
   own->ended = NONE;
   if (sm->next_answer <= sm->now)
-    bf_sim_take_answers(sm);
+    bf_sim_take_answers(sm, sm->now + 1);
   wake_due(sm);
   own->ready |= own->rising;
   own->rising = 0;

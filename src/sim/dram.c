@@ -10,7 +10,6 @@
 
 #include <assert.h>
 #include <stdlib.h>
-#include <string.h>
 
 enum { CHUNK_LINES = 2 }; /* what follows in one channel: 256 bytes */
 #define NO_ROW UINT64_MAX
@@ -49,9 +48,10 @@ typedef struct dram_read {
   uint8_t sectors;
 } dram_read;
 
-/* A read in the window whose row is open, and where it is there. */
+/* A read in the window whose row is open, when that is so (ready of its bank, which stays what it
+ * is as long as the row is open), and where the read is. */
 typedef struct open_read {
-  uint64_t age;
+  uint64_t age, ready;
   uint32_t at;
   uint16_t bank;
 } open_read;
@@ -67,6 +67,8 @@ typedef struct dram_later {
 typedef struct dram_channel {
   uint64_t bus_free; /* ticks */
   uint64_t reads;    /* that have come */
+  /* Its refreshes begin where cycles and the shift are a multiple of the interval: the last one. */
+  uint64_t refresh_shift, refreshed;
   dram_bank *bank;
   dram_read *window;
   uint16_t *free_at; /* places of the window that are free, behind window_count */
@@ -92,8 +94,9 @@ static uint64_t later_of(uint64_t a, uint64_t b) { return a > b ? a : b; }
 
 static const read_list no_reads = {NO_READ, NO_READ};
 
-/* The tables of a channel; false: out of memory. */
-static bool create_channel(bf_sim_dram *dram, dram_channel *made) {
+/* The tables of channel `number`; false: out of memory. */
+static bool create_channel(bf_sim_dram *dram, dram_channel *made, unsigned number) {
+  made->refresh_shift = number * dram->refresh_interval / dram->channels;
   made->bank = bf_arena_alloc(&dram->arena, dram->banks * sizeof *made->bank);
   made->window = bf_arena_alloc(&dram->arena, dram->queue * sizeof *made->window);
   made->free_at = bf_arena_alloc(&dram->arena, dram->queue * sizeof *made->free_at);
@@ -126,7 +129,7 @@ int bf_sim_dram_create(const bf_sim_gpu *gpu, bf_sim_dram **dram, bf_diagnostic 
   made->channel = bf_arena_alloc(&made->arena, made->channels * sizeof *made->channel);
   bool is_complete = made->channel;
   for (unsigned i = 0; is_complete && i < made->channels; i++)
-    is_complete = create_channel(made, &made->channel[i]);
+    is_complete = create_channel(made, &made->channel[i], i);
   if (!is_complete) {
     bf_sim_dram_free(made);
     return bf_no_memory(diagnostic);
@@ -185,19 +188,21 @@ static uint32_t take_all(read_list *list) {
 /* Puts a read among those whose row is open. */
 static void insert_open(dram_channel *channel, uint32_t at) {
   const dram_read *read = &channel->window[at];
+  dram_bank *bank = &channel->bank[read->place.bank];
   unsigned i = channel->open_count++;
   for (; i > 0 && channel->open[i - 1].age > read->age; i--)
     channel->open[i] = channel->open[i - 1];
-  channel->open[i] = (open_read){.age = read->age, .at = at, .bank = read->place.bank};
-  channel->bank[read->place.bank].wanted++;
+  channel->open[i] =
+      (open_read){.age = read->age, .ready = bank->ready, .at = at, .bank = read->place.bank};
+  bank->wanted++;
 }
 
 /* Takes read i from those whose row is open. */
 static void remove_open(dram_channel *channel, unsigned i) {
   channel->bank[channel->open[i].bank].wanted--;
   channel->open_count--;
-  memmove(&channel->open[i], &channel->open[i + 1],
-          (channel->open_count - i) * sizeof *channel->open);
+  for (; i < channel->open_count; i++)
+    channel->open[i] = channel->open[i + 1];
 }
 
 /* ---- Rows ---- */
@@ -294,14 +299,12 @@ uint64_t bf_sim_dram_read(bf_sim_dram *dram, uint64_t line, uint8_t sectors, uin
 /* The oldest read whose row is open before `end`; else open_count, and *ready is when the first row
  * that is wanted will be open. */
 static unsigned choose(const dram_channel *channel, uint64_t end, uint64_t *ready) {
-  *ready = UINT64_MAX;
-  for (unsigned i = 0; i < channel->open_count; i++) {
-    uint64_t bank_ready = channel->bank[channel->open[i].bank].ready;
-    if (bank_ready < end)
-      return i;
-    *ready = bank_ready < *ready ? bank_ready : *ready;
-  }
-  return channel->open_count;
+  uint64_t first = UINT64_MAX;
+  unsigned i = 0;
+  for (; i < channel->open_count && channel->open[i].ready >= end; i++)
+    first = channel->open[i].ready < first ? channel->open[i].ready : first;
+  *ready = first;
+  return i;
 }
 
 /* Takes read i of those whose row is open out of the window; the first behind it moves up. The bank
@@ -325,11 +328,14 @@ static void leave_window(bf_sim_dram *dram, dram_channel *channel, unsigned i, u
 }
 
 /* Cycles for which a channel goes on to refresh its banks. */
-static uint64_t refresh_left(const bf_sim_dram *dram, unsigned number, uint64_t cycle) {
+static uint64_t refresh_left(const bf_sim_dram *dram, dram_channel *channel, uint64_t cycle) {
   if (!dram->refresh_cycles)
     return 0;
-  uint64_t shift = number * dram->refresh_interval / dram->channels;
-  uint64_t since = (cycle + shift) % dram->refresh_interval;
+  uint64_t since = cycle + channel->refresh_shift - channel->refreshed;
+  if (since >= dram->refresh_interval) {
+    channel->refreshed += since / dram->refresh_interval * dram->refresh_interval;
+    since %= dram->refresh_interval;
+  }
   return since < dram->refresh_cycles ? dram->refresh_cycles - since : 0;
 }
 
@@ -340,7 +346,7 @@ bool bf_sim_dram_serve(bf_sim_dram *dram, unsigned number, uint64_t cycle, uint3
   *ready = channel->window_count ? channel->bus_free / CYCLE : UINT64_MAX;
   if (channel->window_count == 0 || channel->bus_free >= end)
     return false;
-  uint64_t refresh = refresh_left(dram, number, cycle);
+  uint64_t refresh = refresh_left(dram, channel, cycle);
   if (refresh) {
     *ready = cycle + refresh;
     return false;

@@ -34,6 +34,9 @@ const char *const bf_sim_stall_names[BF_SIM_STALLS] = {"no warps",   "barrier", 
  * with the end of a span. */
 enum { REPORT_SPANS = 256, MOST_SPINS = 1000, MOST_CLUSTER = 16, CLUSTER_SPAN = 32 };
 
+/* So many answers touch about all of a first-level cache. */
+enum { MANY_ANSWERS = 64 };
+
 /* Where threads meet at the end of a span; the last to come does what follows a span before all go
  * on. How many there are may be set after some have come. Most spans take all threads about as
  * long, so a thread looks for the others for a moment before it sleeps. */
@@ -456,6 +459,8 @@ static void end_span(engine *own) {
 static void run_one(engine *own, bf_sim_sm *sm) {
   if (own->is_ahead)
     bf_sim_inbox_empty(&own->inbox[!own->filled][sm->index], sm);
+  if (bf_sim_answers_queued(&sm->answers) >= MANY_ANSWERS)
+    bf_sim_l1_prefetch(sm->l1);
   if (has_work(sm))
     sm->core->run(sm, own->until);
   else

@@ -118,21 +118,19 @@ void bf_sim_flights_prefetch_entry(const bf_sim_flights *flights, uint64_t line)
     __builtin_prefetch(&flights->flight[first], 1);
 }
 
+void bf_sim_flights_prefetch_all(const bf_sim_flights *flights) {
+  enum { HOST_LINE_BYTES = 64 };
+  size_t bytes = flights->most_lines * sizeof *flights->flight;
+  for (size_t i = 0; i < bytes; i += HOST_LINE_BYTES)
+    __builtin_prefetch((const char *)flights->flight + i, 1);
+  bytes = flights->most_lines * sizeof *flights->bucket;
+  for (size_t i = 0; i < bytes; i += HOST_LINE_BYTES)
+    __builtin_prefetch((const char *)flights->bucket + i, 1);
+}
+
 uint8_t bf_sim_flights_find(const bf_sim_flights *flights, uint64_t line) {
   uint32_t at = *find(flights, line);
   return at == NONE ? 0 : flights->flight[at].sectors;
-}
-
-/* A new line, at the end of its chain. */
-static bf_sim_flight *add_flight(bf_sim_flights *flights, uint32_t *link, uint64_t line) {
-  assert(flights->free_flight != NONE);
-  bf_sim_flight *made = &flights->flight[ *link = flights->free_flight];
-  flights->free_flight = made->next;
-  if (made->next != NONE)
-    __builtin_prefetch(&flights->flight[made->next], 1);
-  *made = (bf_sim_flight){.line = line, .next = NONE, .first = NONE, .last = NONE};
-  flights->lines++;
-  return made;
 }
 
 /* A further waiter of a line. */
@@ -149,18 +147,34 @@ static void add_waiter(bf_sim_flights *flights, bf_sim_flight *flight, uint8_t s
   flight->last = place;
 }
 
+void bf_sim_flights_wait_first(bf_sim_flights *flights, uint64_t line, uint8_t sectors,
+                               uint32_t token) {
+  uint32_t place = flights->free_flight, *head = bucket_of(flights, line);
+  assert(sectors && place != NONE && flights->waiters < flights->most_waiters);
+  bf_sim_flight *made = &flights->flight[place];
+  flights->free_flight = made->next;
+  if (made->next != NONE)
+    __builtin_prefetch(&flights->flight[made->next], 1);
+  made->line = line;
+  made->next = *head;
+  made->token = token;
+  made->first = made->last = NONE;
+  made->sectors = made->own_sectors = sectors;
+  *head = place;
+  flights->lines++;
+  flights->waiters++;
+}
+
 uint8_t bf_sim_flights_wait(bf_sim_flights *flights, uint64_t line, uint8_t sectors,
                             uint32_t token) {
-  uint32_t *link = find(flights, line);
-  bool is_new = *link == NONE;
-  assert(sectors && flights->waiters < flights->most_waiters);
-  bf_sim_flight *flight = is_new ? add_flight(flights, link, line) : &flights->flight[*link];
-  if (is_new) {
-    flight->token = token;
-    flight->own_sectors = sectors;
-  } else {
-    add_waiter(flights, flight, sectors, token);
+  uint32_t at = *find(flights, line);
+  if (at == NONE) {
+    bf_sim_flights_wait_first(flights, line, sectors, token);
+    return 0;
   }
+  assert(sectors && flights->waiters < flights->most_waiters);
+  bf_sim_flight *flight = &flights->flight[at];
+  add_waiter(flights, flight, sectors, token);
   flights->waiters++;
   uint8_t before = flight->sectors;
   flight->sectors |= sectors;
@@ -188,23 +202,25 @@ static uint32_t take_complete(bf_sim_flights *flights, bf_sim_flight *flight, ui
   return complete;
 }
 
-void bf_sim_flights_land(bf_sim_flights *flights, uint64_t line, uint8_t sectors,
-                         void (*done)(void *context, uint32_t token), void *context) {
-  uint32_t *link = find(flights, line), at = *link;
-  if (at == NONE)
-    return;
-  bf_sim_flight *flight = &flights->flight[at];
-  uint32_t complete = flight->first == NONE ? NONE : take_complete(flights, flight, sectors);
-  uint32_t token = flight->token;
+/* Takes the entry of a line, whose number is *link, out of its chain. */
+static void remove_flight(bf_sim_flights *flights, uint32_t *link) {
+  uint32_t at = *link;
+  *link = flights->flight[at].next;
+  flights->flight[at].next = flights->free_flight;
+  flights->free_flight = at;
+  flights->lines--;
+}
+
+/* The same as bf_sim_flights_land for a line with other waiters than the first. */
+static void land_for_several(bf_sim_flights *flights, uint32_t *link, uint8_t sectors,
+                             void (*done)(void *context, uint32_t token), void *context) {
+  bf_sim_flight *flight = &flights->flight[*link];
+  uint32_t complete = take_complete(flights, flight, sectors), token = flight->token;
   bool is_done = flight->own_sectors && !(flight->own_sectors & (uint8_t)~sectors);
   flight->own_sectors &= (uint8_t)~sectors;
   flight->sectors &= (uint8_t)~sectors;
-  if (flight->first == NONE && !flight->own_sectors) {
-    *link = flight->next;
-    flight->next = flights->free_flight;
-    flights->free_flight = at;
-    flights->lines--;
-  }
+  if (flight->first == NONE && !flight->own_sectors)
+    remove_flight(flights, link);
   if (is_done) { /* done may begin to wait anew */
     flights->waiters--;
     done(context, token);
@@ -219,4 +235,24 @@ void bf_sim_flights_land(bf_sim_flights *flights, uint64_t line, uint8_t sectors
     complete = next;
     done(context, token);
   }
+}
+
+void bf_sim_flights_land(bf_sim_flights *flights, uint64_t line, uint8_t sectors,
+                         void (*done)(void *context, uint32_t token), void *context) {
+  uint32_t *link = find(flights, line);
+  if (*link == NONE)
+    return;
+  bf_sim_flight *flight = &flights->flight[*link];
+  if (flight->first != NONE) {
+    land_for_several(flights, link, sectors, done, context);
+    return;
+  }
+  flight->own_sectors &= (uint8_t)~sectors;
+  flight->sectors &= (uint8_t)~sectors;
+  if (flight->own_sectors)
+    return;
+  uint32_t token = flight->token;
+  remove_flight(flights, link);
+  flights->waiters--;
+  done(context, token);
 }

@@ -24,6 +24,8 @@ void bf_sim_flights_free(bf_sim_flights *flights);
  * entry. */
 void bf_sim_flights_prefetch(const bf_sim_flights *flights, uint64_t line);
 void bf_sim_flights_prefetch_entry(const bf_sim_flights *flights, uint64_t line);
+/* The same for all entries and buckets. */
+void bf_sim_flights_prefetch_all(const bf_sim_flights *flights);
 /* The sectors of a line that are on their way. */
 uint8_t bf_sim_flights_find(const bf_sim_flights *flights, uint64_t line);
 /* token waits for sectors (not 0) of a line, which are on their way from now on. Returns the
@@ -31,6 +33,9 @@ uint8_t bf_sim_flights_find(const bf_sim_flights *flights, uint64_t line);
  */
 uint8_t bf_sim_flights_wait(bf_sim_flights *flights, uint64_t line, uint8_t sectors,
                             uint32_t token);
+/* The same for a line of which nothing is on its way. */
+void bf_sim_flights_wait_first(bf_sim_flights *flights, uint64_t line, uint8_t sectors,
+                               uint32_t token);
 /* Sectors have come: done is called once for every token that has all of its sectors now, in the
  * order in which they began to wait. */
 void bf_sim_flights_land(bf_sim_flights *flights, uint64_t line, uint8_t sectors,

@@ -58,8 +58,10 @@ int bf_sim_memory_add(bf_sim_memory *memory, const bf_sim_request *request);
 /* Serves what reaches the second-level cache before cycle `until`, which does not become less from
  * call to call. Calls answer for every request whose data, or for stores and reductions the news
  * that it has happened, is on its way back by then, with the cycle at which it reaches the
- * multiprocessor; that is at least return_cycles behind the `until` of the call before. Requests
- * that are added later must not reach the second-level cache before `until`. */
+ * multiprocessor; that is at least return_cycles behind the `until` of the call before. Of a
+ * request that is answered line, sm, token, sectors and kind are known; nothing is added from
+ * within an answer. Requests that are added later must not reach the second-level cache before
+ * `until`. */
 int bf_sim_memory_advance(bf_sim_memory *memory, uint64_t until,
                           void (*answer)(void *context, const bf_sim_request *request,
                                          uint64_t cycle),
@@ -97,8 +99,11 @@ void bf_sim_l1_store(bf_sim_l1 *l1, uint64_t line, uint8_t sectors);
 /* An answer has come: the sectors are there, and every token whose sectors are complete is told. */
 void bf_sim_l1_fill(bf_sim_l1 *l1, const bf_sim_request *request,
                     void (*done)(void *context, uint32_t token), void *context);
-/* Asks the host's memory for where a line would be. */
-void bf_sim_l1_prefetch(const bf_sim_l1 *l1, uint64_t line);
+/* The same of a request that is known to be a load of this cache. */
+void bf_sim_l1_take(bf_sim_l1 *l1, uint64_t line, uint8_t sectors, uint32_t token,
+                    void (*done)(void *context, uint32_t token), void *context);
+/* Asks the host's memory for all of it, before many answers are taken. */
+void bf_sim_l1_prefetch(const bf_sim_l1 *l1);
 /* Lines in flight. */
 unsigned bf_sim_l1_waiting(const bf_sim_l1 *l1);
 void bf_sim_l1_count(const bf_sim_l1 *l1, bf_sim_result *result);
@@ -112,8 +117,6 @@ typedef struct bf_sim_cache bf_sim_cache;
 int bf_sim_cache_create(uint64_t lines, unsigned ways, bf_sim_cache **cache,
                         bf_diagnostic *diagnostic);
 void bf_sim_cache_free(bf_sim_cache *cache);
-/* Asks the host's memory for the set of a line, which will be looked at soon. */
-void bf_sim_cache_prefetch(const bf_sim_cache *cache, uint64_t line);
 /* Which of the sectors are present; marks the line as used. */
 uint8_t bf_sim_cache_look(bf_sim_cache *cache, uint64_t line, uint8_t sectors);
 /* Puts sectors in, dirty or clean. Where a line goes for it, *evicted is that line and *dirty its

@@ -1,16 +1,19 @@
 /* The first-level cache of a multiprocessor: a cache, and the lines that are on their way to it.
  * Without a cache nothing is joined: every load is a request of its own. */
+#include "sim/cache.h"
 #include "sim/flight.h"
-#include "sim/hierarchy.h"
 
 #include <assert.h>
 #include <stdlib.h>
+
+#define NO_LINE UINT64_MAX
 
 struct bf_sim_l1 {
   bf_sim_cache *cache; /* NULL: none */
   bf_sim_flights flights;
   unsigned most_lines, most_waiters;
   unsigned requests;     /* in flight, without a cache */
+  uint64_t refused;      /* a line that is neither there nor on its way; NO_LINE: none is known */
   uint64_t hits, misses; /* sectors of loads */
 };
 
@@ -33,6 +36,7 @@ int bf_sim_l1_create(const bf_sim_gpu *gpu, bf_sim_l1 **l1, bf_diagnostic *diagn
   bf_sim_l1 *made = calloc(1, sizeof *made);
   if (!made)
     return bf_no_memory(diagnostic);
+  made->refused = NO_LINE;
   made->most_lines = (unsigned)gpu->l1_misses;
   made->most_waiters = (unsigned)gpu->global_queue * 2 * BF_EMU_LANES;
   int error = create_cache(gpu, made, diagnostic);
@@ -87,14 +91,33 @@ static bool has_room(bf_sim_l1 *l1, bool is_new_line) {
                                 doubled < l1->most_waiters ? doubled : l1->most_waiters) == BF_OK;
 }
 
+/* A load of the line for which there was no room before and which, as nothing of it was asked for
+ * since, is still neither there nor on its way. */
+static bf_sim_l1_outcome load_refused(bf_sim_l1 *l1, uint64_t line, uint8_t sectors, uint32_t token,
+                                      bf_sim_request *request) {
+  if (!has_room(l1, true))
+    return BF_SIM_L1_FULL;
+  l1->refused = NO_LINE;
+  l1->misses += bf_sim_sectors(sectors);
+  bf_sim_flights_wait_first(&l1->flights, line, sectors, token);
+  return miss(line, sectors, token, request);
+}
+
 bf_sim_l1_outcome bf_sim_l1_load(bf_sim_l1 *l1, uint64_t line, uint8_t sectors, uint32_t token,
                                  bf_sim_request *request) {
   if (!l1->cache)
     return load_uncached(l1, line, sectors, token, request);
-  uint8_t present = bf_sim_cache_look(l1->cache, line, sectors);
-  uint8_t missing = sectors & (uint8_t)~present;
-  if (missing && !has_room(l1, true) && !has_room(l1, !bf_sim_flights_find(&l1->flights, line)))
-    return BF_SIM_L1_FULL;
+  if (line == l1->refused)
+    return load_refused(l1, line, sectors, token, request);
+  uint8_t there = bf_sim_set_look(l1->cache, bf_sim_set_of(l1->cache, line), line);
+  uint8_t present = sectors & there, missing = sectors & (uint8_t)~there;
+  if (missing && !has_room(l1, true)) {
+    bool is_new = !bf_sim_flights_find(&l1->flights, line);
+    if (is_new && !there)
+      l1->refused = line;
+    if (!has_room(l1, is_new))
+      return BF_SIM_L1_FULL;
+  }
   l1->hits += bf_sim_sectors(present);
   l1->misses += bf_sim_sectors(missing);
   if (!missing)
@@ -108,27 +131,35 @@ void bf_sim_l1_store(bf_sim_l1 *l1, uint64_t line, uint8_t sectors) {
     bf_sim_cache_look(l1->cache, line, sectors);
 }
 
-void bf_sim_l1_fill(bf_sim_l1 *l1, const bf_sim_request *request,
+void bf_sim_l1_take(bf_sim_l1 *l1, uint64_t line, uint8_t sectors, uint32_t token,
                     void (*done)(void *context, uint32_t token), void *context) {
   uint64_t evicted;
-  uint8_t dirty;
-  if (request->kind != BF_SIM_LOAD) { /* an atomic: it went past this cache */
-    done(context, request->token);
-  } else if (l1->cache) {
-    bf_sim_cache_fill(l1->cache, request->line, request->sectors, false, &evicted, &dirty);
-    bf_sim_flights_land(&l1->flights, request->line, request->sectors, done, context);
-  } else {
+  if (!l1->cache) {
     assert(l1->requests > 0);
     l1->requests--;
-    done(context, request->token);
+    done(context, token);
+    return;
   }
+  if (line == l1->refused)
+    l1->refused = NO_LINE;
+  if (sectors)
+    bf_sim_set_fill(l1->cache, bf_sim_set_of(l1->cache, line), line, sectors, false, &evicted);
+  bf_sim_flights_land(&l1->flights, line, sectors, done, context);
 }
 
-void bf_sim_l1_prefetch(const bf_sim_l1 *l1, uint64_t line) {
+void bf_sim_l1_fill(bf_sim_l1 *l1, const bf_sim_request *request,
+                    void (*done)(void *context, uint32_t token), void *context) {
+  if (request->kind == BF_SIM_LOAD)
+    bf_sim_l1_take(l1, request->line, request->sectors, request->token, done, context);
+  else /* an atomic: it went past this cache */
+    done(context, request->token);
+}
+
+void bf_sim_l1_prefetch(const bf_sim_l1 *l1) {
   if (!l1->cache)
     return;
-  bf_sim_cache_prefetch(l1->cache, line);
-  bf_sim_flights_prefetch(&l1->flights, line);
+  bf_sim_cache_prefetch(l1->cache);
+  bf_sim_flights_prefetch_all(&l1->flights);
 }
 
 unsigned bf_sim_l1_waiting(const bf_sim_l1 *l1) {

@@ -5,6 +5,7 @@
  * slices, and events. Within a cycle events come first, in the order in which they were set down,
  * then requests, by multiprocessor. Neither depends on how the caller cuts time into spans, so
  * answers do not either. */
+#include "sim/cache.h"
 #include "sim/calendar.h"
 #include "sim/dram.h"
 #include "sim/flight.h"
@@ -17,21 +18,39 @@
 
 #define CYCLE (UINT64_C(1) << BF_SIM_TICK_BITS)
 
-/* What happens to a node when it is due. The first nodes belong to the channels, one each. */
+/* What happens when it is due. */
 typedef enum stage {
-  CHANNEL, /* the channel may be able to serve a read */
-  FETCH,   /* the read reaches its channel */
+  CHANNEL, /* channel `token` may be able to serve a read */
+  FETCH,   /* the read of node `token` reaches its channel */
   DATA,    /* its data has come from DRAM */
-  READY,   /* it leaves for its multiprocessor */
+  READY,   /* the answer of a request leaves for its multiprocessor */
   AGAIN,   /* a load that waits for a hit has gone round the queue of its slice */
-  LATER,   /* nothing yet */
 } stage;
 
-/* A request that arrives, and what puts those of a cycle in order: multiprocessor, order. */
+/* What is due at a cycle is a request, as far as it matters then, so that whatever happens need not
+ * look elsewhere, but for data, which have a node: cycle is when it is due and `same` its stage.
+ * FETCH: sectors are those that are read. */
+typedef bf_sim_request due;
+
+/* A request that waits for data: cycle is when its slice is done with it, and `same` says which
+ * sectors it reads from DRAM. */
+typedef bf_sim_request node;
+
+/* When a channel is looked at next, and where that stands in the list of its cycle. */
+typedef struct channel {
+  uint64_t cycle; /* UINT64_MAX: not */
+  uint32_t place;
+  uint32_t next; /* of those that are looked at in this cycle */
+} channel;
+
+/* A request that arrives: what puts those of a cycle in order (multiprocessor, place in the list),
+ * and the set of its line. */
 typedef struct arrival {
   uint64_t key;
-  uint32_t node;
+  uint64_t *set;
 } arrival;
+
+#define NO_CHANNEL UINT32_MAX
 
 /* A line with a word that floats are added to, and the tick from which on another one can be. */
 typedef struct summed {
@@ -42,15 +61,25 @@ enum { SUMMED = 1024 }; /* lines that are remembered; a power of two */
 /* How many entries ahead of the one that is worked on the host's memory is asked for. */
 enum { AHEAD = 4 };
 
+/* How many cycles ahead lists are asked for. */
+enum { SOON = 2 };
+
 struct bf_sim_memory {
-  bf_sim_calendar arriving, event;
-  bf_sim_node *node; /* of channels, then of requests in flight */
-  arrival *arrival;  /* those of a cycle, to put them in order */
-  uint32_t arrivals; /* there is room for */
-  uint32_t nodes, most_nodes;
+  bf_sim_calendar arriving, event; /* of requests, whose cycle is that of their arrival; of dues */
+  /* Requests that arrive behind the last cycle of the calendar, in the order in which they were
+   * added, and the first cycle of one. */
+  bf_sim_request *far;
+  uint32_t far_count, far_room;
+  uint64_t far_first;
+  uint32_t in_flight, most_in_flight; /* requests */
+  arrival *arrival;                   /* those of a cycle, to put them in order */
+  uint32_t arrivals;                  /* there is room for */
+  node *node;
+  uint32_t nodes;
   uint32_t *free_node, free_nodes; /* stack of those not in use */
-  uint32_t order;                  /* requests added, modulo 2^32 */
-  bf_sim_cache *cache;             /* NULL: none */
+  bool failed;                     /* out of memory */
+  channel *channel;
+  bf_sim_cache *cache; /* NULL: none */
   bf_sim_flights flights;
   bf_sim_dram *dram;
   unsigned slices, channels, sms;
@@ -73,13 +102,12 @@ struct bf_sim_memory {
 
 static uint64_t later_of(uint64_t a, uint64_t b) { return a > b ? a : b; }
 
-/* ---- Nodes ---- */
+/* ---- What is due, and nodes ---- */
 
 /* Room for `nodes`, in all tables that have an entry for each. */
 static int reserve(bf_sim_memory *memory, uint32_t nodes) {
-  enum { HOST_LINE_BYTES = 64 };
-  _Static_assert(sizeof(bf_sim_node) == HOST_LINE_BYTES, "a node is a line of the host's cache");
-  bf_sim_node *made = bf_sim_large_alloc(nodes * sizeof *made);
+  _Static_assert(sizeof(bf_sim_request) == 32, "two to a line of the host's cache");
+  node *made = bf_sim_large_alloc(nodes * sizeof *made);
   if (!made)
     return BF_NO_MEMORY;
   if (memory->nodes)
@@ -92,30 +120,37 @@ static int reserve(bf_sim_memory *memory, uint32_t nodes) {
   memory->free_node = unused;
   BF_TRY(bf_sim_flights_reserve(&memory->flights, nodes, nodes));
   BF_TRY(bf_sim_dram_reserve(memory->dram, nodes));
-  for (uint32_t i = nodes; i-- > later_of(memory->nodes, memory->channels);)
+  for (uint32_t i = nodes; i-- > memory->nodes;)
     memory->free_node[memory->free_nodes++] = i;
   memory->nodes = nodes;
   return BF_OK;
 }
 
-/* Twice the room, up to the most. */
-static int grow(bf_sim_memory *memory) {
-  if (memory->nodes == memory->most_nodes)
-    return BF_NO_MEMORY;
-  bool is_last = memory->nodes > memory->most_nodes / 2;
-  return reserve(memory, is_last ? memory->most_nodes : 2 * memory->nodes);
+/* A node for a request that waits for data; UINT32_MAX: out of memory. */
+static uint32_t new_node(bf_sim_memory *memory, const bf_sim_request *request, uint64_t served) {
+  if (memory->free_nodes == 0 && reserve(memory, 2 * memory->nodes) != BF_OK) {
+    memory->failed = true;
+    return UINT32_MAX;
+  }
+  uint32_t index = memory->free_node[--memory->free_nodes];
+  node *made = &memory->node[index];
+  if (memory->free_nodes >= AHEAD)
+    __builtin_prefetch(&memory->node[memory->free_node[memory->free_nodes - AHEAD]], 1);
+  *made = *request;
+  made->cycle = served;
+  return index;
 }
 
-/* Gives back the node of a request that is done. */
-static void release(bf_sim_memory *memory, uint32_t index) {
-  memory->free_node[memory->free_nodes++] = index;
-}
-
-/* Sets down what happens to a node at `cycle`. */
-static void post(bf_sim_memory *memory, uint32_t index, stage next, uint64_t cycle) {
-  memory->node[index].stage = (uint8_t)next;
-  memory->node[index].due = cycle;
-  bf_sim_calendar_add(&memory->event, index, cycle);
+/* Sets down that something happens to a request, as far as it matters then, at `cycle`. What is due
+ * behind the last cycle of the calendar stands there, and is put back when that comes. */
+static void post(bf_sim_memory *memory, const bf_sim_request *request, stage next, uint64_t cycle) {
+  uint64_t last = memory->event.now + BF_SIM_CALENDAR_CYCLES - 1;
+  due *made = bf_sim_calendar_add(&memory->event, cycle < last ? cycle : last, sizeof *made, NULL);
+  if (!made)
+    return;
+  *made = *request;
+  made->cycle = cycle;
+  made->same = (uint8_t)next;
 }
 
 /* ---- Creation ---- */
@@ -142,23 +177,23 @@ static int create_cache(const bf_sim_gpu *gpu, bf_sim_memory *memory, bf_diagnos
   return bf_sim_cache_create(lines, (unsigned)gpu->l2_ways, &memory->cache, diagnostic);
 }
 
-/* Tables, and the nodes of the channels. */
+/* Tables, and the channels. */
 static int create_tables(const bf_sim_gpu *gpu, bf_sim_memory *memory) {
   enum { FIRST_NODES = 1024 };
-  uint64_t most = memory->channels + most_requests(gpu);
-  memory->most_nodes = most < UINT32_MAX / 2 ? (uint32_t)most : UINT32_MAX / 2;
+  uint64_t most = most_requests(gpu);
+  memory->most_in_flight = most < UINT32_MAX / 2 ? (uint32_t)most : UINT32_MAX / 2;
+  memory->far_first = UINT64_MAX;
   memory->slice_free = bf_arena_alloc(&memory->arena, memory->slices * sizeof(uint64_t));
   memory->atomic_free = bf_arena_alloc(&memory->arena, memory->slices * sizeof(uint64_t));
   memory->port_free = bf_arena_alloc(&memory->arena, memory->sms * sizeof(uint64_t));
   memory->summed = bf_arena_alloc(&memory->arena, SUMMED * sizeof *memory->summed);
   memory->waiting = bf_arena_alloc(&memory->arena, memory->slices * sizeof(unsigned));
-  uint32_t nodes = memory->channels + FIRST_NODES;
+  memory->channel = bf_arena_alloc(&memory->arena, memory->channels * sizeof *memory->channel);
   if (!memory->slice_free || !memory->atomic_free || !memory->port_free || !memory->summed ||
-      !memory->waiting ||
-      reserve(memory, nodes < memory->most_nodes ? nodes : memory->most_nodes) != BF_OK)
+      !memory->waiting || !memory->channel || reserve(memory, FIRST_NODES) != BF_OK)
     return BF_NO_MEMORY;
   for (unsigned i = 0; i < memory->channels; i++)
-    memory->node[i] = (bf_sim_node){.stage = CHANNEL, .due = UINT64_MAX};
+    memory->channel[i].cycle = UINT64_MAX;
   return BF_OK;
 }
 
@@ -203,6 +238,7 @@ void bf_sim_memory_free(bf_sim_memory *memory) {
   bf_arena_free(&memory->arena);
   bf_sim_calendar_free(&memory->arriving);
   bf_sim_calendar_free(&memory->event);
+  free(memory->far);
   free(memory->arrival);
   free(memory->free_node);
   free(memory->node);
@@ -212,105 +248,102 @@ void bf_sim_memory_free(bf_sim_memory *memory) {
 /* ---- The way back ---- */
 
 /* Whether the answer of a request carries data. */
-static bool has_data(const bf_sim_request *request) {
-  return request->kind != BF_SIM_STORE && request->kind != BF_SIM_REDUCE;
-}
+static bool has_data(uint8_t kind) { return kind != BF_SIM_STORE && kind != BF_SIM_REDUCE; }
 
-/* Sends the answer of a request. The sectors of its data pass the port of its multiprocessor one by
- * one; those of copies as fast as the engine asks for them, if that is faster than it is for the
- * first-level cache. */
-static void send_answer(bf_sim_memory *memory, uint32_t index) {
-  const bf_sim_request *request = &memory->node[index].request;
+/* Sends an answer. The sectors of its data pass the port of its multiprocessor one by one; those of
+ * copies as fast as the engine asks for them, if that is faster than it is for the first-level
+ * cache. */
+static void send_answer(bf_sim_memory *memory, const bf_sim_request *request) {
   uint64_t leaves = memory->event.now;
-  if (has_data(request)) {
+  if (has_data(request->kind)) {
     uint64_t *port = &memory->port_free[request->sm];
     *port = later_of(*port, memory->event.now * CYCLE) +
             bf_sim_sectors(request->sectors) *
                 (request->is_copy ? memory->copy_ticks : memory->return_ticks);
     leaves = bf_sim_cycle_after(*port);
   }
+  memory->in_flight--;
   memory->answer(memory->context, request, leaves + memory->return_cycles + request->later);
-  release(memory, index);
-}
-
-/* A request has its data: it leaves as soon as its slice is done with it. */
-static void finish(bf_sim_memory *memory, uint32_t index) {
-  if (memory->node[index].served > memory->event.now)
-    post(memory, index, READY, memory->node[index].served);
-  else
-    send_answer(memory, index);
 }
 
 /* ---- DRAM ---- */
 
 /* Sees to it that a channel is looked at at `cycle`, or before. Where it stood in another list, it
  * goes on standing there without a meaning. */
-static void wake_channel(bf_sim_memory *memory, unsigned channel, uint64_t cycle) {
-  bf_sim_node *node = &memory->node[channel];
+static void wake_channel(bf_sim_memory *memory, unsigned number, uint64_t cycle) {
+  channel *own = &memory->channel[number];
   uint64_t farthest = memory->event.now + BF_SIM_CALENDAR_CYCLES - 1;
   cycle = cycle < farthest ? cycle : farthest;
-  if (node->due <= cycle)
+  if (own->cycle <= cycle)
     return;
-  node->due = cycle;
-  node->next = bf_sim_calendar_add(&memory->event, channel, cycle);
+  own->cycle = cycle;
+  due *made = bf_sim_calendar_add(&memory->event, cycle, sizeof *made, &own->place);
+  if (made)
+    *made = (due){.cycle = cycle, .token = number, .same = CHANNEL};
 }
 
 /* Lets a channel begin all reads that it can in this cycle. */
-static void run_channel(bf_sim_memory *memory, unsigned channel) {
+static void run_channel(bf_sim_memory *memory, unsigned number) {
   uint64_t now = memory->event.now, cycle;
   uint32_t ticket;
-  memory->node[channel].due = UINT64_MAX;
-  while (bf_sim_dram_serve(memory->dram, channel, now, &ticket, &cycle))
-    post(memory, ticket, DATA, cycle);
+  memory->channel[number].cycle = UINT64_MAX;
+  while (bf_sim_dram_serve(memory->dram, number, now, &ticket, &cycle))
+    post(memory, &(bf_sim_request){.token = ticket}, DATA, cycle);
   if (cycle != UINT64_MAX)
-    wake_channel(memory, channel, cycle);
+    wake_channel(memory, number, cycle);
 }
 
 /* A read reaches its channel. */
-static void fetch(bf_sim_memory *memory, uint32_t index) {
-  const bf_sim_node *node = &memory->node[index];
-  unsigned channel;
-  uint64_t cycle = bf_sim_dram_read(memory->dram, node->request.line, node->fetched, index,
-                                    memory->event.now, &channel);
+static void fetch(bf_sim_memory *memory, uint64_t line, uint8_t sectors, uint32_t index) {
+  unsigned number;
+  uint64_t cycle = bf_sim_dram_read(memory->dram, line, sectors, index, memory->event.now, &number);
   if (cycle != UINT64_MAX)
-    wake_channel(memory, channel, cycle);
+    wake_channel(memory, number, cycle);
 }
 
-/* Puts sectors into the cache; what has to go for them is written to DRAM if it is dirty. */
-static void put(bf_sim_memory *memory, uint64_t line, uint8_t sectors, bool is_dirty) {
+/* Puts sectors of a line into its set; what has to go for them is written to DRAM if it is dirty.
+ */
+static void put(bf_sim_memory *memory, uint64_t *set, uint64_t line, uint8_t sectors,
+                bool is_dirty) {
   uint64_t evicted;
-  uint8_t dirty;
-  bf_sim_cache_fill(memory->cache, line, sectors, is_dirty, &evicted, &dirty);
+  if (!sectors)
+    return;
+  uint8_t dirty = bf_sim_set_fill(memory->cache, set, line, sectors, is_dirty, &evicted);
   if (dirty)
     bf_sim_dram_later(memory->dram, evicted, dirty, true, memory->event.now);
 }
 
 /* Stores and reductions leave their sectors in the cache, or, without one, write them. */
-static void write_sectors(bf_sim_memory *memory, uint64_t line, uint8_t sectors) {
+static void write_sectors(bf_sim_memory *memory, uint64_t *set, uint64_t line, uint8_t sectors) {
   if (memory->cache)
-    put(memory, line, sectors, true);
+    put(memory, set, line, sectors, true);
   else
     bf_sim_dram_later(memory->dram, line, sectors, true, memory->event.now);
 }
 
-/* All sectors of a request have come. */
+/* All sectors of a request have come: its answer leaves as soon as its slice is done with it. */
 static void complete(void *context, uint32_t index) {
   bf_sim_memory *memory = context;
-  const bf_sim_request *request = &memory->node[index].request;
-  if (request->kind == BF_SIM_ATOMIC)
-    write_sectors(memory, request->line, request->sectors);
-  finish(memory, index);
+  const node *own = &memory->node[index];
+  if (own->kind == BF_SIM_ATOMIC)
+    write_sectors(memory, memory->cache ? bf_sim_set_of(memory->cache, own->line) : NULL, own->line,
+                  own->sectors);
+  if (own->cycle > memory->event.now)
+    post(memory, own, READY, own->cycle);
+  else
+    send_answer(memory, own);
+  memory->free_node[memory->free_nodes++] = index;
 }
 
 /* Sectors have come from DRAM: who waits for them goes on. */
 static void take_data(bf_sim_memory *memory, uint32_t index) {
-  uint64_t line = memory->node[index].request.line;
-  uint8_t fetched = memory->node[index].fetched;
+  uint64_t line = memory->node[index].line;
+  uint8_t fetched = memory->node[index].same;
   if (!memory->cache) {
     complete(memory, index);
     return;
   }
-  put(memory, line, fetched, false);
+  put(memory, bf_sim_set_of(memory->cache, line), line, fetched, false);
   bf_sim_flights_land(&memory->flights, line, fetched, complete, memory);
 }
 
@@ -353,10 +386,9 @@ static uint64_t pass_slice(bf_sim_memory *memory, const bf_sim_request *request)
 
 /* The sectors of a request that the cache does not have; *present: those of its line that it has.
  */
-static uint8_t find_missing(bf_sim_memory *memory, const bf_sim_request *request,
+static uint8_t find_missing(bf_sim_memory *memory, const bf_sim_request *request, uint64_t *set,
                             uint8_t *present) {
-  enum { ALL_SECTORS = 15 };
-  *present = memory->cache ? bf_sim_cache_look(memory->cache, request->line, ALL_SECTORS) : 0;
+  *present = memory->cache ? bf_sim_set_look(memory->cache, set, request->line) : 0;
   uint8_t missing = request->sectors & (uint8_t) ~*present;
   memory->hits += bf_sim_sectors(request->sectors & *present);
   memory->misses += memory->cache ? bf_sim_sectors(missing) : 0;
@@ -372,81 +404,80 @@ static uint8_t with_pairs(const bf_sim_memory *memory, uint8_t missing, uint8_t 
 }
 
 /* A request that is answered. What is missing and not on its way yet is fetched. */
-static void serve_load(bf_sim_memory *memory, uint32_t index) {
-  bf_sim_node *node = &memory->node[index];
-  uint8_t present, missing = find_missing(memory, &node->request, &present);
+static void serve_load(bf_sim_memory *memory, const bf_sim_request *request, uint64_t *set,
+                       uint64_t served) {
+  uint8_t present, missing = find_missing(memory, request, set, &present);
   missing = with_pairs(memory, missing, present);
-  node->fetched = missing;
   if (!missing) {
-    if (node->request.kind == BF_SIM_ATOMIC)
-      put(memory, node->request.line, node->request.sectors, true);
-    post(memory, index, READY, node->served);
+    if (request->kind == BF_SIM_ATOMIC)
+      put(memory, set, request->line, request->sectors, true);
+    post(memory, request, READY, served);
     return;
   }
-  if (memory->cache) {
-    node->fetched &=
-        (uint8_t)~bf_sim_flights_wait(&memory->flights, node->request.line, missing, index);
-  }
-  if (node->fetched)
-    post(memory, index, FETCH, node->served);
+  uint32_t index = new_node(memory, request, served);
+  if (index == UINT32_MAX)
+    return;
+  if (memory->cache)
+    missing &= (uint8_t)~bf_sim_flights_wait(&memory->flights, request->line, missing, index);
+  memory->node[index].same = missing;
+  if (missing)
+    post(memory, &(bf_sim_request){.line = request->line, .token = index, .sectors = missing},
+         FETCH, served);
 }
 
 /* A reduction. What is missing is fetched, but nobody waits for that. */
-static void serve_reduction(bf_sim_memory *memory, const bf_sim_request *request) {
-  uint8_t present, missing = find_missing(memory, request, &present);
+static void serve_reduction(bf_sim_memory *memory, const bf_sim_request *request, uint64_t *set) {
+  uint8_t present, missing = find_missing(memory, request, set, &present);
   if (memory->cache && missing)
     missing &= (uint8_t)~bf_sim_flights_find(&memory->flights, request->line);
   if (missing)
     bf_sim_dram_later(memory->dram, request->line, missing, false, memory->event.now);
-  write_sectors(memory, request->line, request->sectors);
+  write_sectors(memory, set, request->line, request->sectors);
 }
 
 /* A load that waits for a hit, new or come round again: where not all its sectors are there, it
  * goes round the queue of its slice, which has as many entries as GPGPU-Sim gives it. */
-static void serve_wait(bf_sim_memory *memory, uint32_t index) {
-  bf_sim_node *node = &memory->node[index];
-  unsigned *waiting = &memory->waiting[slice_of(memory, node->request.line)];
-  uint8_t sectors = node->request.sectors;
-  bool is_new = node->stage != AGAIN;
-  bool hits =
-      memory->cache && bf_sim_cache_look(memory->cache, node->request.line, sectors) == sectors;
+static void serve_wait(bf_sim_memory *memory, const bf_sim_request *request, bool is_new,
+                       uint64_t served) {
+  unsigned *waiting = &memory->waiting[slice_of(memory, request->line)];
+  uint8_t sectors = request->sectors;
+  bool hits = memory->cache && bf_sim_cache_look(memory->cache, request->line, sectors) == sectors;
   if (hits) {
     *waiting -= !is_new;
     memory->hits += bf_sim_sectors(sectors);
-    post(memory, index, READY, node->served);
+    post(memory, request, READY, served);
     return;
   }
   *waiting += is_new;
   if (*waiting > memory->most_waiting)
     memory->most_waiting = *waiting;
   uint64_t round_cycles = bf_sim_cycle_after(BF_SIM_SLICE_QUEUE * memory->sector_ticks);
-  post(memory, index, AGAIN, node->served + round_cycles);
+  post(memory, request, AGAIN, served + round_cycles);
 }
 
-/* A request has reached its slice. */
-static void serve(bf_sim_memory *memory, uint32_t index) {
-  bf_sim_node *node = &memory->node[index];
-  node->served = pass_slice(memory, &node->request);
-  switch ((bf_sim_request_kind)node->request.kind) {
+/* A request has reached its slice; set: of its line, NULL without a cache. */
+static void serve(bf_sim_memory *memory, const bf_sim_request *request, uint64_t *set) {
+  uint64_t served = pass_slice(memory, request);
+  switch ((bf_sim_request_kind)request->kind) {
   case BF_SIM_LOAD:
   case BF_SIM_PAST:
   case BF_SIM_ATOMIC:
-    serve_load(memory, index);
+    serve_load(memory, request, set, served);
     return;
   case BF_SIM_STORE:
-    write_sectors(memory, node->request.line, node->request.sectors);
+    write_sectors(memory, set, request->line, request->sectors);
     break;
   case BF_SIM_REDUCE:
-    serve_reduction(memory, &node->request);
+    serve_reduction(memory, request, set);
     break;
   case BF_SIM_WAIT:
-    serve_wait(memory, index);
+    serve_wait(memory, request, true, served);
     return;
   case BF_SIM_NEWS: /* these never come here */
   case BF_SIM_LANDED:
     break;
   }
-  post(memory, index, READY, node->served);
+  post(memory, request, READY, served);
 }
 
 /* ---- Order ---- */
@@ -454,14 +485,6 @@ static void serve(bf_sim_memory *memory, uint32_t index) {
 static int by_key(const void *a, const void *b) {
   const arrival *x = a, *y = b;
   return (x->key > y->key) - (x->key < y->key);
-}
-
-/* Asks the host's memory for what a request will be looked up in. */
-static void prefetch_tables(const bf_sim_memory *memory, uint64_t line) {
-  if (memory->cache) {
-    bf_sim_cache_prefetch(memory->cache, line);
-    bf_sim_flights_prefetch(&memory->flights, line);
-  }
 }
 
 /* Room for so many arrivals. */
@@ -477,136 +500,193 @@ static bool reserve_arrivals(bf_sim_memory *memory, uint32_t count) {
   return true;
 }
 
-/* Takes the requests that arrive in this cycle, in order; those that are due later go back. How
- * many there are. */
-static uint32_t take_arriving(bf_sim_memory *memory) {
-  const bf_sim_calendar_list *list = bf_sim_calendar_today(&memory->arriving);
-  uint32_t taken = 0, listed = list->count;
+/* Puts the requests that arrive in this cycle in order, and asks the host's memory for what they
+ * will be looked up in. How many there are. */
+static uint32_t sort_arriving(bf_sim_memory *memory, const bf_sim_request *request,
+                              uint32_t count) {
   bool is_sorted = true;
-  if (!reserve_arrivals(memory, listed)) {
-    memory->arriving.failed = true;
+  if (!reserve_arrivals(memory, count)) {
+    memory->failed = true;
     return 0;
   }
-  for (uint32_t i = 0; i < listed; i++) {
-    uint32_t index = list->node[i];
-    const bf_sim_node *node = &memory->node[index];
-    if (i + AHEAD < listed)
-      __builtin_prefetch(&memory->node[list->node[i + AHEAD]]);
-    if (node->due > memory->arriving.now) {
-      bf_sim_calendar_add(&memory->arriving, index, node->due);
-      continue;
+  for (uint32_t i = 0; i < count; i++) {
+    arrival *own = &memory->arrival[i];
+    own->set = NULL;
+    if (memory->cache) {
+      own->set = bf_sim_set_of(memory->cache, request[i].line);
+      bf_sim_set_prefetch(memory->cache, own->set);
+      bf_sim_flights_prefetch(&memory->flights, request[i].line);
     }
-    prefetch_tables(memory, node->request.line);
-    uint32_t order = node->order - memory->order; /* all of them are behind memory->order */
-    uint64_t key = (uint64_t)node->request.sm << 32 | order;
-    is_sorted = is_sorted && (!taken || memory->arrival[taken - 1].key < key);
-    memory->arrival[taken++] = (arrival){.key = key, .node = index};
+    own->key = (uint64_t)request[i].sm << 32 | i;
+    is_sorted = is_sorted && (!i || own[-1].key < own->key);
   }
-  bf_sim_calendar_clear(&memory->arriving);
   if (!is_sorted)
-    qsort(memory->arrival, taken, sizeof *memory->arrival, by_key);
-  return taken;
+    qsort(memory->arrival, count, sizeof *memory->arrival, by_key);
+  return count;
 }
 
 /* All requests that arrive in this cycle. */
 static void serve_arriving(bf_sim_memory *memory) {
-  uint32_t count = take_arriving(memory);
+  const bf_sim_calendar_list *list = bf_sim_calendar_today(&memory->arriving);
+  const bf_sim_request *request = list->item;
+  uint32_t count = sort_arriving(memory, request, list->count);
   for (uint32_t i = 0; memory->cache && i < count; i++)
-    bf_sim_flights_prefetch_entry(&memory->flights,
-                                  memory->node[memory->arrival[i].node].request.line);
+    bf_sim_flights_prefetch_entry(&memory->flights, request[i].line);
   for (uint32_t i = 0; i < count; i++)
-    serve(memory, memory->arrival[i].node);
+    serve(memory, &request[(uint32_t)memory->arrival[i].key], memory->arrival[i].set);
+  bf_sim_calendar_clear(&memory->arriving);
 }
 
-/* An event of this cycle, other than those of channels; what is due later goes back. */
-static void happen(bf_sim_memory *memory, uint32_t index) {
-  switch (memory->node[index].due > memory->event.now ? LATER : memory->node[index].stage) {
-  case LATER:
-    bf_sim_calendar_add(&memory->event, index, memory->node[index].due);
-    break;
+/* A load that waits for a hit has come round. */
+static void serve_again(bf_sim_memory *memory, const due *own) {
+  bf_sim_request request = *own;
+  request.same = 0;
+  serve_wait(memory, &request, false, pass_slice(memory, &request));
+}
+
+/* An event of this cycle, other than those of channels. */
+static void happen(bf_sim_memory *memory, const due *own) {
+  switch ((stage)own->same) {
   case FETCH:
-    fetch(memory, index);
+    fetch(memory, own->line, own->sectors, own->token);
     break;
   case DATA:
-    take_data(memory, index);
+    take_data(memory, own->token);
     break;
   case READY:
-    send_answer(memory, index);
+    send_answer(memory, own);
     break;
   case AGAIN:
-    serve(memory, index);
+    serve_again(memory, own);
+    break;
+  case CHANNEL:
     break;
   }
 }
 
-/* Asks the host's memory for what events behind event i of a list will need. */
-static void prefetch_event(const bf_sim_memory *memory, const bf_sim_calendar_list *list,
-                           uint32_t i) {
-  if (i + 3 * AHEAD < list->count)
-    __builtin_prefetch(&memory->node[list->node[i + 3 * AHEAD]]);
-  if (i + 2 * AHEAD < list->count) {
-    const bf_sim_node *node = &memory->node[list->node[i + 2 * AHEAD]];
-    if (node->stage == DATA)
-      prefetch_tables(memory, node->request.line);
+/* Asks the host's memory for what data behind event i of a list will need. */
+static void prefetch_data(const bf_sim_memory *memory, const due *list, uint32_t count,
+                          uint32_t i) {
+  if (i + 3 * AHEAD < count && list[i + 3 * AHEAD].same == DATA)
+    __builtin_prefetch(&memory->node[list[i + 3 * AHEAD].token]);
+  if (i + 2 * AHEAD < count && memory->cache && list[i + 2 * AHEAD].same == DATA) {
+    uint64_t line = memory->node[list[i + 2 * AHEAD].token].line;
+    bf_sim_set_prefetch(memory->cache, bf_sim_set_of(memory->cache, line));
+    bf_sim_flights_prefetch(&memory->flights, line);
   }
-  if (i + AHEAD < list->count && memory->cache) {
-    const bf_sim_node *node = &memory->node[list->node[i + AHEAD]];
-    if (node->stage == DATA)
-      bf_sim_flights_prefetch_entry(&memory->flights, node->request.line);
-  }
+  if (i + AHEAD < count && memory->cache && list[i + AHEAD].same == DATA)
+    bf_sim_flights_prefetch_entry(&memory->flights, memory->node[list[i + AHEAD].token].line);
+}
+
+/* Puts back what is due later than the list that it stands in. */
+static void put_back(bf_sim_memory *memory, const due *own) {
+  bf_sim_request kept = *own;
+  post(memory, &kept, (stage)kept.same, kept.cycle);
 }
 
 /* All events of this cycle, also those that are set down for it meanwhile; channels come last, when
  * all reads that reach them in this cycle are there. */
 static void run_events(bf_sim_memory *memory) {
-  bf_sim_calendar_list *list = bf_sim_calendar_today(&memory->event);
-  uint32_t next, channels = BF_SIM_NO_NODE;
+  const bf_sim_calendar_list *list = bf_sim_calendar_today(&memory->event);
+  uint32_t first = NO_CHANNEL;
   for (uint32_t i = 0; i < list->count; i++) {
-    uint32_t index = list->node[i];
-    bf_sim_node *node = &memory->node[index];
-    prefetch_event(memory, list, i);
-    if (node->stage != CHANNEL) {
-      happen(memory, index);
-    } else if (node->due == memory->event.now && node->next == i) {
-      node->next = channels;
-      channels = index;
+    const due *all = list->item,
+              *own = &all[i]; /* the list moves only after what it says is read */
+    prefetch_data(memory, all, list->count, i);
+    if (own->cycle > memory->event.now) {
+      put_back(memory, own);
+    } else if (own->same != CHANNEL) {
+      happen(memory, own);
+    } else if (memory->channel[own->token].cycle == memory->event.now &&
+               memory->channel[own->token].place == i) {
+      memory->channel[own->token].next = first;
+      first = own->token;
     }
   }
   bf_sim_calendar_clear(&memory->event);
-  for (; channels != BF_SIM_NO_NODE; channels = next) {
-    next = memory->node[channels].next;
-    run_channel(memory, channels);
+  for (uint32_t next; first != NO_CHANNEL; first = next) {
+    next = memory->channel[first].next;
+    run_channel(memory, first);
   }
 }
 
 /* ---- What the multiprocessors see ---- */
 
+/* Keeps a request that arrives behind the last cycle of the calendar. */
+static bool keep_far(bf_sim_memory *memory, const bf_sim_request *request) {
+  if (memory->far_count == memory->far_room) {
+    uint32_t room = memory->far_room ? 2 * memory->far_room : 64;
+    bf_sim_request *made = realloc(memory->far, room * sizeof *made);
+    if (!made)
+      return false;
+    memory->far = made;
+    memory->far_room = room;
+  }
+  memory->far[memory->far_count++] = *request;
+  if (request->cycle < memory->far_first)
+    memory->far_first = request->cycle;
+  return true;
+}
+
+/* Whether a cycle is one of the calendar. */
+static bool is_near(const bf_sim_memory *memory, uint64_t cycle) {
+  return cycle - memory->arriving.now < BF_SIM_CALENDAR_CYCLES;
+}
+
+/* Adds a request to the calendar; false: out of memory. */
+static bool add_near(bf_sim_memory *memory, const bf_sim_request *request, uint64_t cycle) {
+  bf_sim_request *made = bf_sim_calendar_add(&memory->arriving, cycle, sizeof *made, NULL);
+  if (!made)
+    return false;
+  *made = *request;
+  made->cycle = cycle;
+  return true;
+}
+
+/* Moves requests into the calendar that it has come near to, before later ones of their cycles are
+ * added. */
+static void bring_near(bf_sim_memory *memory) {
+  uint32_t kept = 0;
+  if (!is_near(memory, memory->far_first))
+    return;
+  memory->far_first = UINT64_MAX;
+  for (uint32_t i = 0; i < memory->far_count; i++) {
+    bf_sim_request own = memory->far[i];
+    if (is_near(memory, own.cycle)) {
+      add_near(memory, &own, own.cycle);
+      continue;
+    }
+    memory->far[kept++] = own;
+    memory->far_first = own.cycle < memory->far_first ? own.cycle : memory->far_first;
+  }
+  memory->far_count = kept;
+}
+
 int bf_sim_memory_add(bf_sim_memory *memory, const bf_sim_request *request) {
   assert(request->sm < memory->sms);
-  if (memory->free_nodes == 0)
-    BF_TRY(grow(memory));
-  uint32_t index = memory->free_node[--memory->free_nodes];
-  bf_sim_node *node = &memory->node[index];
-  if (memory->free_nodes >= AHEAD)
-    __builtin_prefetch(&memory->node[memory->free_node[memory->free_nodes - AHEAD]], 1);
-  node->request = *request;
-  node->stage = LATER;
-  node->order = memory->order++;
-  node->due = later_of(request->cycle + memory->request_cycles, memory->until);
-  bf_sim_calendar_add(&memory->arriving, index, node->due);
-  return memory->arriving.failed ? BF_NO_MEMORY : BF_OK;
+  if (memory->in_flight == memory->most_in_flight)
+    return BF_NO_MEMORY;
+  memory->in_flight++;
+  uint64_t cycle = later_of(request->cycle + memory->request_cycles, memory->until);
+  if (is_near(memory, cycle))
+    return add_near(memory, request, cycle) ? BF_OK : BF_NO_MEMORY;
+  bf_sim_request own = *request;
+  own.cycle = cycle;
+  return keep_far(memory, &own) ? BF_OK : BF_NO_MEMORY;
 }
 
 /* The cycle of the next event or arrival. */
 static uint64_t next_cycle(const bf_sim_memory *memory) {
   uint64_t event = bf_sim_calendar_next(&memory->event);
   uint64_t arriving = bf_sim_calendar_next(&memory->arriving);
-  return event < arriving ? event : arriving;
+  uint64_t next = event < arriving ? event : arriving;
+  return next < memory->far_first ? next : memory->far_first;
 }
 
 /* Moves both calendars on. */
 static void move_to(bf_sim_memory *memory, uint64_t cycle) {
   memory->event.now = memory->arriving.now = cycle;
+  bring_near(memory);
 }
 
 int bf_sim_memory_advance(bf_sim_memory *memory, uint64_t until,
@@ -619,11 +699,14 @@ int bf_sim_memory_advance(bf_sim_memory *memory, uint64_t until,
   memory->context = context;
   while ((cycle = next_cycle(memory)) < until) {
     move_to(memory, cycle);
+    bf_sim_calendar_prefetch(&memory->event, cycle + SOON, sizeof(due));
+    bf_sim_calendar_prefetch(&memory->arriving, cycle + SOON, sizeof(bf_sim_request));
     run_events(memory);
     serve_arriving(memory);
   }
   move_to(memory, memory->until);
-  return memory->arriving.failed || memory->event.failed ? BF_NO_MEMORY : BF_OK;
+  bool has_failed = memory->failed || memory->arriving.failed || memory->event.failed;
+  return has_failed ? BF_NO_MEMORY : BF_OK;
 }
 
 uint64_t bf_sim_memory_next(const bf_sim_memory *memory) {

@@ -717,6 +717,16 @@ static unsigned choose_last(bf_sim_sm *sm, issuer *its, uint64_t slots) {
   return slot;
 }
 
+/* Whether all of these slots of a scheduler wait for nothing but room among the loads in flight, as
+ * they mostly do where memory is the limit: who comes first does not matter then. (Two-level
+ * scheduling changes its first group when it is asked.) */
+static bool waits_for_room(const bf_sim_sm *sm, const board *own, const issuer *its,
+                           uint64_t slots) {
+  return !bf_sim_has_room(sm) && !(slots & ~own->of_kind[KIND_GLOBAL]) &&
+         its->way_free <= sm->now * TICKS && own->queue_count < sm->gpu->shared_queue &&
+         sm->gpu->scheduler != BF_SIM_TWO_LEVEL;
+}
+
 /* The warp of a scheduler that issues; false: none can, and blocked_by says why the one that was
  * looked at last cannot. Where a warp cannot issue, no other with an instruction of the same kind
  * can. */
@@ -724,6 +734,10 @@ static bool find_warp(bf_sim_sm *sm, unsigned index, unsigned *slot) {
   board *own = sm->core_data;
   issuer *its = &own->scheduler[index];
   uint64_t all = own->in[READY] & its->mask, left = all;
+  if (waits_for_room(sm, own, its, all)) {
+    its->blocked_by = BF_SIM_OTHER;
+    return false;
+  }
   uint8_t reason[KINDS];
   uint8_t last_reason = 0;
   bool differ = false;
@@ -775,7 +789,7 @@ static bool run_cycle(bf_sim_sm *sm, bool *issued_any) {
   board *own = sm->core_data;
   if (own->next_scheduler == 0) {
     if (sm->next_answer <= sm->now)
-      bf_sim_take_answers(sm);
+      bf_sim_take_answers(sm, sm->now + 1);
     wake_due(sm);
     if (own->queue_count)
       bf_sim_drain_queue(sm, own);
@@ -820,39 +834,50 @@ static uint64_t next_cycle(const bf_sim_sm *sm, bool has_issued) {
   return next;
 }
 
-/* Counts the turns of the cycles that are skipped. */
-static void count_skipped(bf_sim_sm *sm, uint64_t from, uint64_t to) {
-  const board *own = sm->core_data;
+/* Turns that a scheduler does not use in cycles that are skipped: why, and the first of them. */
+typedef struct skipped {
+  uint64_t first;
+  bf_sim_stall reason;
+} skipped;
+
+/* What schedulers do from a cycle on in which nothing happens to their warps. */
+static void find_skipped(const board *own, uint64_t from, skipped *skip) {
   for (unsigned i = 0; i < own->schedulers; i++) {
     const issuer *its = &own->scheduler[i];
-    uint64_t first = its->turn > from ? its->turn : from;
-    if (first < to)
-      sm->count.stalls[reason_of(own, its)] += to - first;
+    skip[i].first = its->turn > from ? its->turn : from;
+    skip[i].reason = reason_of(own, its);
   }
 }
 
-/* Goes on to a cycle before which no warp can issue. */
-static void skip_to(bf_sim_sm *sm, uint64_t from, uint64_t to) {
-  if (to > from)
-    count_skipped(sm, from, to);
-  sm->count.resident_warp_cycles += (to - sm->now) * sm->warps_alive;
-  sm->now = to;
+/* Counts these turns, up to those of cycle `to`. */
+static void count_skipped(bf_sim_sm *sm, const skipped *skip, uint64_t to) {
+  const board *own = sm->core_data;
+  for (unsigned i = 0; i < own->schedulers; i++)
+    if (skip[i].first < to)
+      sm->count.stalls[skip[i].reason] += to - skip[i].first;
 }
 
-/* Takes answers that come before cycle `next`, before which no warp can issue by itself, up to the
- * first one that may let one. Most lines of a load come before its last one, and change nothing. */
-static void take_answers_before(bf_sim_sm *sm, uint64_t next) {
-  uint64_t counted = sm->now + 1; /* turns before it were */
+/* Goes on to cycle `next`, before which no warp can issue by itself, or to the first answer before
+ * it that may let one. Most lines of a load come before its last one, and change nothing. */
+static void go_to(bf_sim_sm *sm, uint64_t next) {
+  const board *own = sm->core_data;
+  uint64_t from = sm->now, warps = sm->warps_alive;
+  skipped skip[SCHEDULERS];
   /* Its order of warps, and so the reason of a turn without issue, changes by itself. */
   bool looks_again = sm->gpu->scheduler == BF_SIM_CONFLICT_AWARE;
-  while (sm->next_answer < next) {
-    uint64_t at = sm->next_answer > counted ? sm->next_answer : counted;
-    skip_to(sm, counted, at);
-    counted = at;
-    if (bf_sim_take_answers(sm) || sm->failed || looks_again)
-      return;
-  }
-  skip_to(sm, counted, next);
+  bool is_changed = false;
+  if (next > from + 1 || sm->next_answer < next)
+    find_skipped(own, from + 1, skip); /* the turns of `from` were counted */
+  if (sm->next_answer <= from)         /* what this cycle itself has set down */
+    sm->now = from + 1;
+  while (sm->next_answer < next && !is_changed)
+    is_changed = bf_sim_take_answers(sm, looks_again ? sm->next_answer + 1 : next) || sm->failed ||
+                 looks_again;
+  if (!is_changed)
+    sm->now = next;
+  if (sm->now > from + 1)
+    count_skipped(sm, skip, sm->now);
+  sm->count.resident_warp_cycles += (sm->now - from) * warps;
 }
 
 static void run(bf_sim_sm *sm, uint64_t until) {
@@ -863,7 +888,7 @@ static void run(bf_sim_sm *sm, uint64_t until) {
     uint64_t next = next_cycle(sm, issued);
     if (next <= sm->now)
       next = sm->now + 1;
-    take_answers_before(sm, next < until ? next : until);
+    go_to(sm, next < until ? next : until);
   }
 }
 

@@ -21,7 +21,7 @@ enum { KIND_GLOBAL = BF_SIM_UNITS, KIND_EITHER, KINDS };
 #define LOADING_FENCE (UINT64_MAX - 2) /* and all its stores */
 #define LOADING_TEST (UINT64_MAX - 3)  /* the phase of an mbarrier */
 
-enum { OWED = 16, LATE = 64 };
+enum { OWED = 16, LATE = 64, SCHEDULERS = 8 };
 
 typedef enum state { READY, TIMED, LOADING, WAITING, STATES } state;
 
@@ -85,7 +85,7 @@ typedef struct board {
   uint64_t operands_until; /* ticks: operands of products take operand_share of the memory's time */
   float operand_share;
   uint64_t of_kind[KINDS]; /* slots by the kind of the next instruction */
-  issuer scheduler[8];
+  issuer scheduler[SCHEDULERS];
   uint64_t wheel[WHEEL];                  /* slots by cycle */
   uint64_t unit_ticks[BF_SIM_UNITS];      /* that an instruction takes its unit */
   uint64_t unit_cycles[BF_SIM_UNITS];     /* to the result */

@@ -498,8 +498,6 @@ static bf_sim_l1_outcome ask_l1(bf_sim_sm *sm, uint64_t line, uint8_t sectors, u
   return outcome;
 }
 
-bool bf_sim_has_room(const bf_sim_sm *sm) { return sm->free_loads > 0 && sm->held_count == 0; }
-
 /* Sends one line of a load; whether an answer will come. A line for which the first-level cache has
  * no room is held back, and with it all that follow. */
 static bool send_load(bf_sim_sm *sm, uint64_t line, uint8_t sectors, uint32_t token,
@@ -554,8 +552,6 @@ bf_sim_load *bf_sim_send(bf_sim_sm *sm, bf_sim_warp *warp, const bf_sim_op *op, 
                         .issued = sm->now,
                         .is_write = kind == BF_SIM_STORE || kind == BF_SIM_REDUCE};
   double cycle = (double)first;
-  for (unsigned i = 0; i < touched->lines && kind == BF_SIM_LOAD; i++)
-    bf_sim_l1_prefetch(sm->l1, touched->line[i].line);
   for (unsigned i = 0; i < touched->lines; i++, cycle += sm->gpu->global_line_cycles) {
     uint64_t line = touched->line[i].line;
     uint8_t sectors = touched->line[i].sectors;
@@ -667,23 +663,9 @@ static void begin_block(bf_sim_sm *sm, uint64_t index) {
   }
 }
 
-/* Asks the host's memory for what an answer that comes later will need. */
-static void prefetch_answer(const bf_sim_sm *sm) {
-  const bf_sim_answer *ahead = bf_sim_answers_ahead(&sm->answers);
-  if (!ahead || ahead->token >= sm->loads)
-    return;
-  __builtin_prefetch(&sm->load[ahead->token]);
-  if (ahead->kind == BF_SIM_LOAD)
-    bf_sim_l1_prefetch(sm->l1, ahead->line);
-}
-
 /* Takes one answer. Whether it changes anything for the pipeline. */
 static bool take_answer(bf_sim_sm *sm, const bf_sim_answer *answer) {
   unsigned free_loads = sm->free_loads, held = sm->held_count;
-  bf_sim_request request = {.line = answer->line,
-                            .token = answer->token,
-                            .sectors = answer->sectors,
-                            .kind = answer->kind};
   bool is_news = answer->kind == BF_SIM_LANDED || answer->kind == BF_SIM_NEWS;
   if (answer->kind == BF_SIM_LANDED)
     bf_sim_copy_landed(sm, answer->token);
@@ -692,7 +674,7 @@ static bool take_answer(bf_sim_sm *sm, const bf_sim_answer *answer) {
   else if (answer->token & BF_SIM_COPY_TOKEN)
     bf_sim_copy_answered(sm, answer->token);
   else if (answer->kind == BF_SIM_LOAD)
-    bf_sim_l1_fill(sm->l1, &request, line_done, sm);
+    bf_sim_l1_take(sm->l1, answer->line, answer->sectors, answer->token, line_done, sm);
   else
     line_done(sm, answer->token);
   if (sm->held_count)
@@ -700,14 +682,35 @@ static bool take_answer(bf_sim_sm *sm, const bf_sim_answer *answer) {
   return is_news || sm->free_loads != free_loads || (held && !sm->held_count);
 }
 
-bool bf_sim_take_answers(bf_sim_sm *sm) {
-  bool is_changed = false;
-  uint64_t next;
-  while ((next = bf_sim_answers_next(&sm->answers)) <= sm->now) {
-    prefetch_answer(sm);
-    bf_sim_answer answer = bf_sim_answers_take(&sm->answers);
-    is_changed |= take_answer(sm, &answer);
+/* Takes all answers that are due before cycle `end`; stops behind those of the first cycle in which
+ * one changes something for the pipeline. Leaves sm->now at the last cycle of one. Whether one did;
+ * *next is the cycle of the first answer that is left, or UINT64_MAX. */
+static bool take_due(bf_sim_sm *sm, uint64_t end, uint64_t *next) {
+  bf_sim_answer first;
+  for (bool is_changed = false;;) {
+    const bf_sim_answer *answer = bf_sim_answers_peek(&sm->answers);
+    *next = answer ? answer->cycle : bf_sim_answers_next(&sm->answers);
+    if (*next >= end || (is_changed && *next > sm->now))
+      return is_changed;
+    if (answer) {
+      first = *answer;
+      bf_sim_answers_drop(&sm->answers);
+    } else {
+      first = bf_sim_answers_take(&sm->answers);
+    }
+    sm->now = *next > sm->now ? *next : sm->now;
+    is_changed |= take_answer(sm, &first);
   }
+}
+
+bool bf_sim_take_answers(bf_sim_sm *sm, uint64_t end) {
+  uint64_t next;
+  bool begins = sm->begins && sm->begin[0].cycle < end;
+  if (begins) /* a block changes everything */
+    end = (sm->begin[0].cycle > sm->now ? sm->begin[0].cycle : sm->now) + 1;
+  bool is_changed = take_due(sm, end, &next);
+  if (begins && !is_changed)
+    sm->now = end - 1;
   while (sm->begins && sm->begin[0].cycle <= sm->now && !sm->failed) {
     uint64_t index = sm->begin[0].index;
     memmove(sm->begin, sm->begin + 1, --sm->begins * sizeof *sm->begin);

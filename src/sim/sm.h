@@ -217,11 +217,15 @@ bool bf_sim_post(bf_sim_sm *sm, const bf_sim_request *request);
  * the instruction was executed. */
 bf_sim_load *bf_sim_send(bf_sim_sm *sm, bf_sim_warp *warp, const bf_sim_op *op, uint64_t first);
 /* Room for an instruction that may load from global memory: checked before it is executed. */
-bool bf_sim_has_room(const bf_sim_sm *sm);
-/* Takes all answers that are due at sm->now or before, and calls core->loaded for complete loads;
- * begins the blocks that are due, and calls core->admit for their warps. False: that changes
- * nothing for the pipeline; lines of loads have come of which others are still on their way. */
-bool bf_sim_take_answers(bf_sim_sm *sm);
+static inline bool bf_sim_has_room(const bf_sim_sm *sm) {
+  return sm->free_loads > 0 && sm->held_count == 0;
+}
+/* Takes answers and begins blocks that are due before cycle `end`, which is behind sm->now, up to
+ * and with the first cycle in which that changes something for the pipeline; calls core->loaded for
+ * complete loads, and core->admit for the warps of blocks. Moves sm->now on to the last cycle in
+ * which it did something. False: nothing changes for the pipeline; lines of loads have come of
+ * which others are still on their way. */
+bool bf_sim_take_answers(bf_sim_sm *sm, uint64_t end);
 /* Tells the watch, if there is one. */
 void bf_sim_tell(bf_sim_sm *sm, const bf_sim_warp *warp, unsigned scheduler, uint32_t instruction,
                  uint64_t issued, uint64_t done, unsigned wavefronts);

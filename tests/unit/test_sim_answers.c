@@ -76,22 +76,30 @@ static void come_out_in_order(void **state) {
     }
 }
 
-/* What is told ahead is one of those that wait. */
-static void ahead(void **state) {
+/* What is found without a call is the first one, and is found as long as all are in order. */
+static void peek(void **state) {
   (void)state;
   static listed list;
   bf_sim_answers answers = {0};
   list.count = list.left = 0;
+  assert_null(bf_sim_answers_peek(&answers));
   for (unsigned i = 0; i < 20; i++)
     add(&answers, &list, 10 + i);
-  assert_int_equal(bf_sim_answers_ahead(&answers)->token, 6);
-  for (unsigned i = 0; i < 14; i++)
-    take(&answers, &list);
-  assert_null(bf_sim_answers_ahead(&answers));
+  for (unsigned i = 0; i < 10; i++) {
+    assert_int_equal(bf_sim_answers_peek(&answers)->token, i);
+    bf_sim_answers_drop(&answers);
+    list.is_taken[i] = true;
+    list.left--;
+  }
+  add(&answers, &list, 15); /* before those that are left */
+  assert_null(bf_sim_answers_peek(&answers));
+  take(&answers, &list);
+  assert_int_equal(bf_sim_answers_peek(&answers)->token, 10);
+  take(&answers, &list);
   bf_sim_answers_free(&answers);
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(come_out_in_order), cmocka_unit_test(ahead)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(come_out_in_order), cmocka_unit_test(peek)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -306,6 +306,37 @@ static void stores_keep_lines_but_bring_none(void **state) {
   bf_sim_l1_free(l1);
 }
 
+/* A line for which there was no room is looked for again when something of it has come meanwhile,
+ * or when there is room. */
+static void refused_lines_are_tried_again(void **state) {
+  (void)state;
+  bf_sim_gpu gpu = default_gpu();
+  gpu.l1_bytes = 16384;
+  gpu.l1_misses = 2;
+  bf_sim_l1 *l1 = create_l1(&gpu);
+  told_tokens told = {.count = 0};
+  bf_sim_request first, second, request;
+  assert_int_equal(bf_sim_l1_load(l1, 1, 1, 1, &first), BF_SIM_L1_MISS);
+  assert_int_equal(bf_sim_l1_load(l1, 2, 1, 2, &second), BF_SIM_L1_MISS);
+  assert_int_equal(bf_sim_l1_load(l1, 3, 7, 3, &request), BF_SIM_L1_FULL);
+  assert_int_equal(bf_sim_l1_load(l1, 3, 7, 3, &request), BF_SIM_L1_FULL);
+  request = answer_of(3, 3, 9); /* sectors that nobody of this cache waits for */
+  bf_sim_l1_fill(l1, &request, tell, &told);
+  assert_int_equal(bf_sim_l1_load(l1, 3, 3, 3, &request), BF_SIM_L1_HIT);
+  assert_int_equal(bf_sim_l1_load(l1, 3, 4, 3, &request), BF_SIM_L1_FULL);
+  assert_int_equal(bf_sim_l1_load(l1, 4, 6, 4, &request), BF_SIM_L1_FULL);
+  bf_sim_l1_fill(l1, &first, tell, &told);
+  assert_int_equal(bf_sim_l1_load(l1, 4, 6, 4, &request), BF_SIM_L1_MISS);
+  assert_int_equal(request.sectors, 6);
+  assert_int_equal(bf_sim_l1_load(l1, 4, 2, 5, &first), BF_SIM_L1_JOINED);
+  bf_sim_l1_fill(l1, &request, tell, &told);
+  bf_sim_l1_fill(l1, &second, tell, &told);
+  assert_int_equal(told.count, 4);
+  assert_true(told.token[1] == 4 && told.token[2] == 5 && told.token[3] == 2);
+  assert_int_equal(bf_sim_l1_waiting(l1), 0);
+  bf_sim_l1_free(l1);
+}
+
 /* Random loads and answers: every token that must wait is told once, when its sectors are there. */
 static void every_token_is_told_once(void **state) {
   (void)state;
@@ -398,6 +429,7 @@ int main(void) {
       cmocka_unit_test(waiting_loads_are_limited),
       cmocka_unit_test(without_a_cache_every_load_misses),
       cmocka_unit_test(stores_keep_lines_but_bring_none),
+      cmocka_unit_test(refused_lines_are_tried_again),
       cmocka_unit_test(every_token_is_told_once),
       cmocka_unit_test(flights_grow),
   };
