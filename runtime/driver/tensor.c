@@ -54,6 +54,9 @@ static bool is_known(const map_shape *how, mistake *why) {
     return wrong(why, "%d is no type", how->type);
   if (how->interleave < 0 || how->interleave >= BF_TENSOR_INTERLEAVES)
     return wrong(why, "%d is no interleave", how->interleave);
+  if (how->swizzle >= swizzles() && how->swizzle < BF_TENSOR_SWIZZLES)
+    return wrong(why, "the 128-byte swizzle with atoms of 32 or 64 bytes needs compute capability "
+                      "10.0 (exec --machine blackwell)");
   if (how->swizzle < 0 || how->swizzle >= swizzles())
     return wrong(why, "%d is no swizzle of this GPU", how->swizzle);
   if (how->promotion < 0 || how->promotion >= BF_TENSOR_PROMOTIONS)
@@ -106,9 +109,11 @@ static bool check_row(const map_shape *how, uint64_t elements, mistake *why) {
 static bool check_shape(const void *to, const map_shape *how, uint32_t least_rank, mistake *why) {
   if (!to || (uintptr_t)to % 64)
     return wrong(why, "the map is at %p, which is no multiple of 64", to);
-  if (how->rank < least_rank || how->rank > BF_TENSOR_DIMENSIONS ||
-      (how->interleave && how->rank < 3))
-    return wrong(why, "%u dimensions", how->rank);
+  if (how->interleave && how->rank < 3)
+    return wrong(why, "%u dimensions; an interleaved tensor has 3 or more", how->rank);
+  if (how->rank < least_rank || how->rank > BF_TENSOR_DIMENSIONS)
+    return wrong(why, "%u dimensions; %u to %d can be", how->rank, least_rank,
+                 BF_TENSOR_DIMENSIONS);
   if (!how->address || !how->size || (!how->stride && how->rank > 1) || !how->step)
     return wrong(why, "an address, sizes, strides or element strides are missing");
   return is_known(how, why) && check_tensor(how, why);

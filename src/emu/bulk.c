@@ -265,6 +265,17 @@ static bool start_linear(bf_emu_warp *warp, const bf_emu_op *op, unsigned lane) 
 
 /* ---- Boxes of tensors ---- */
 
+/* What is wrong with where a tensor map is, as the PTX ISA has it; NULL: nothing. A parameter that
+ * is no __grid_constant__ is copied to local memory when its address is taken. */
+static const char *misplaced_map(uint64_t address) {
+  if (address - BF_EMU_SHARED_WINDOW < BF_EMU_WINDOW_BYTES)
+    return "the tensor map is in shared memory: it must be in a parameter, constant or global";
+  if (address - BF_EMU_LOCAL_WINDOW < BF_EMU_WINDOW_BYTES)
+    return "the tensor map is in local memory: it must be in a parameter (const __grid_constant__ "
+           "CUtensorMap), constant or global";
+  return NULL;
+}
+
 /* Reads the tensor map and the coordinates of a lane; false: the launch has ended. */
 static bool read_box(bf_emu_warp *warp, const bf_emu_op *op, unsigned lane, bf_emu_box *box) {
   const bulk *what = op->detail;
@@ -278,10 +289,9 @@ static bool read_box(bf_emu_warp *warp, const bf_emu_op *op, unsigned lane, bf_e
   const uint8_t *map = bf_emu_reach_one(warp, op, lane, address, BF_TENSOR_MAP_BYTES, false);
   if (!map)
     return false;
-  if (address - BF_EMU_SHARED_WINDOW < BF_EMU_WINDOW_BYTES)
-    return fail(
-        warp, op, BF_EMU_BAD_INSTRUCTION, lane,
-        "the tensor map is in shared memory: it must be in a parameter, constant or global");
+  const char *misplaced = misplaced_map(address);
+  if (misplaced)
+    return fail(warp, op, BF_EMU_BAD_INSTRUCTION, lane, misplaced);
   if (!bf_proxy_map_used(warp, op, lane, address))
     return false;
   memcpy(&box->map, map, sizeof box->map);
