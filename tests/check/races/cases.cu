@@ -236,13 +236,18 @@ __global__ void __cluster_dims__(2) far_early_race(int *out) {
   cluster.sync();
   out[blockIdx.x] = word;
 }
+__noinline__ __device__ int read_late(const int *word) { // that stays a function: its end is not that of the kernel
+  int value;
+  asm volatile("ld.u32 %0, [%1];" : "=r"(value) : "l"(word) : "memory"); // far_late reads
+  return value;
+}
 template <unsigned reader> __device__ void far_late(int *out) {
   __shared__ int word;
   auto cluster = cooperative_groups::this_cluster();
   word = blockIdx.x;
   cluster.sync();
   if (blockIdx.x == reader)
-    *out = *cluster.map_shared_rank(&word, reader ^ 1); // far_late reads
+    *out = read_late(cluster.map_shared_rank(&word, reader ^ 1));
 }
 __global__ void __cluster_dims__(2) far_late_0_race(int *out) { far_late<0>(out); }
 __global__ void __cluster_dims__(2) far_late_1_race(int *out) { far_late<1>(out); }
