@@ -92,9 +92,32 @@ static uint64_t bytes_of(int type, uint64_t elements) {
   return type >= BF_TENSOR_U4_ALIGN8 ? bytes / 16 : bytes;
 }
 
+/* What packed elements want beside, as cuda.h has it; rows with gaps have 128 elements. */
+static bool check_packed(const map_shape *how, uint64_t elements, mistake *why) {
+  bool has_gaps = how->type == BF_TENSOR_U4_ALIGN16 || how->type == BF_TENSOR_U6_ALIGN16;
+  unsigned unit = has_gaps ? 128 : 2;
+  if (how->type < BF_TENSOR_U4_ALIGN8)
+    return true;
+  if (how->size[0] % unit)
+    return wrong(why, "%llu packed elements in a row, which is no multiple of %u",
+                 (unsigned long long)how->size[0], unit);
+  if (has_gaps && elements != 128)
+    return wrong(why, "rows of the box have %llu elements; packed ones with gaps have 128",
+                 (unsigned long long)elements);
+  if (has_gaps &&
+      (how->interleave != NOT_INTERLEAVED ||
+       (how->swizzle != BF_TENSOR_SWIZZLE_NONE && how->swizzle != BF_TENSOR_SWIZZLE_128 &&
+        how->swizzle != BF_TENSOR_SWIZZLE_128_ATOM_32)))
+    return wrong(why, "packed elements with gaps go without a swizzle, or with the 128-byte one "
+                      "with atoms of 16 or 32 bytes, and not interleaved");
+  return how->fill == 0 || wrong(why, "packed elements outside of the tensor are zeros");
+}
+
 /* Whether a row of a box can be: whole 16 bytes, which a swizzle must be able to hold but for
  * slices of an interleaved tensor. The driver takes slices of 32 bytes with any swizzle. */
 static bool check_row(const map_shape *how, uint64_t elements, mistake *why) {
+  if (!check_packed(how, elements, why))
+    return false;
   uint64_t row = bytes_of(how->type, elements);
   unsigned widest = how->swizzle ? bf_tensor_swizzle_bytes((unsigned)how->swizzle) : 0;
   if (row % 16)

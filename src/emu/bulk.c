@@ -206,6 +206,10 @@ static void tell_copy(bf_emu_warp *warp, const bf_emu_op *op, unsigned lane, uin
     }
     copied.swizzle_bytes = (uint16_t)bf_tensor_swizzle_bytes(map->swizzle);
     snprintf(copied.type, sizeof copied.type, "%s", bf_tensor_type_name(map->type));
+    if (map->chunk_bytes) { /* elements that are bytes by now */
+      copied.columns = 16 * map->box[0] / map->chunk_bytes;
+      snprintf(copied.type, sizeof copied.type, "u%u", map->chunk_bytes / 2U);
+    }
   }
   bf_operand operand[BF_OPERANDS] = {{0}};
   uint64_t span = map ? bf_emu_box_span(map) : bytes;
@@ -300,6 +304,8 @@ static bool read_box(bf_emu_warp *warp, const bf_emu_op *op, unsigned lane, bf_e
   for (unsigned i = 0; i < what->offsets; i++)
     box->offset[i] = BF_LANES(const uint16_t, what->offset[i])[lane];
   const char *wrong = bf_emu_box_check(box, what->rank, what->im2col);
+  if (!wrong)
+    wrong = bf_emu_box_unpack(box, what->reduce.operation != BF_EMU_REDUCE_NONE);
   if (!wrong && what->is_picked)
     wrong = bf_emu_box_pick(box);
   if (!wrong && what->im2col > BF_TENSOR_IM2COL)
