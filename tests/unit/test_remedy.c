@@ -47,8 +47,8 @@ static bf_remedy remedy_beside(bf_operand_kind kind, bf_operand what, unsigned b
                             .line = &line,
                             .lines = 1,
                             .access = workload};
-  assert_int_equal(bf_remedy_find(machine, "none", BF_LOCK_PLAIN, &kernel, 0, &remedy, &diagnostic),
-                   BF_OK);
+  assert_int_equal(
+      bf_remedy_find(machine, "none", BF_LOCK_PLAIN, &kernel, 60, &remedy, &diagnostic), BF_OK);
   bf_workload_free(workload);
   bf_machine_free(machine);
   return remedy;
