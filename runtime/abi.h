@@ -113,10 +113,15 @@ typedef struct rt_launch_attribute {
     char bytes[64];
     int cooperative;
     rt_dim3 cluster;
+    void *event; /* and two numbers */
   } value;
 } rt_launch_attribute;
 
-enum { RT_ATTRIBUTE_COOPERATIVE = 2, RT_ATTRIBUTE_CLUSTER = 4 };
+enum {
+  RT_ATTRIBUTE_COOPERATIVE = 2,
+  RT_ATTRIBUTE_CLUSTER = 4,
+  RT_ATTRIBUTE_PROGRAMMATIC_EVENT = 7
+};
 
 typedef struct rt_launch_config {
   rt_dim3 grid, block;

@@ -484,16 +484,21 @@ API(cudaLaunchKernelExC, const rt_launch_config *config, const void *host, void 
     return rt_leave(context, cudaErrorInvalidValue);
   bool cooperative = false;
   rt_dim3 cluster = {0, 0, 0};
+  void *event = NULL;
   for (unsigned i = 0; i < config->attributes; i++) {
     const rt_launch_attribute *attribute = &config->attribute[i];
     if (attribute->number == RT_ATTRIBUTE_COOPERATIVE)
       cooperative = attribute->value.cooperative != 0;
     if (attribute->number == RT_ATTRIBUTE_CLUSTER)
       cluster = attribute->value.cluster;
+    if (attribute->number == RT_ATTRIBUTE_PROGRAMMATIC_EVENT)
+      event = attribute->value.event;
   }
   rt_configuration how = {config->grid, config->block, config->dynamic_shared_bytes, config->stream,
                           cluster};
-  return rt_leave(context, launch(context, host, &how, arguments, cooperative));
+  int error = rt_leave(context, launch(context, host, &how, arguments, cooperative));
+  /* Its blocks trigger it before they end, at the latest here: the kernel is over. */
+  return error || !event ? error : cudaEventRecord(event, config->stream);
 }
 PER_THREAD(cudaLaunchKernelExC, ptsz);
 

@@ -23,9 +23,10 @@ static int find_nvcc(const char *source, char path[PATH_MAX], bf_diagnostic *dia
 
 static bool tick(void *bar) { return cli_block_bar_step(bar, 0, 0); }
 
-/* Runs nvcc; what it says goes to standard error, unless is_quiet. */
-static int run_nvcc(const char *source, char **arguments, bool is_quiet,
-                    bf_diagnostic *diagnostic) {
+/* Runs nvcc for an architecture, or NULL where flags say that; what it says goes to standard error,
+ * unless is_quiet. *next is left alone, or where it fails what it is to be tried for instead. */
+static int run_nvcc(const char *source, char **arguments, bool is_quiet, const char *architecture,
+                    const char **next, bf_diagnostic *diagnostic) {
   cli_block_bar bar = cli_block_bar_begin("nvcc compiles");
   bf_process nvcc = {.path = arguments[0],
                      .arguments = arguments,
@@ -37,7 +38,9 @@ static int run_nvcc(const char *source, char **arguments, bool is_quiet,
   int error = bf_process_run(&nvcc, &end, diagnostic);
   cli_block_bar_end(&bar);
   BF_TRY(error);
-  if (!is_quiet)
+  if (end.status && architecture)
+    *next = bf_process_next_architecture(architecture, end.error.data);
+  if (!is_quiet && !*next)
     fprintf(stderr, "%s%s", end.output.data ? end.output.data : "",
             end.error.data ? end.error.data : "");
   bool succeeded = end.status == 0;
@@ -55,25 +58,40 @@ static bool has_architecture(const cli_texts *flags) {
   return false;
 }
 
-/* Compiles source with some flags of our own, ending with NULL. */
-static int compile(const char *source, const cli_texts *flags, const char *const *own,
-                   const char *output, bool is_quiet, bf_diagnostic *diagnostic) {
-  char nvcc[PATH_MAX];
+/* Compiles source with some flags of our own, ending with NULL, as run_nvcc. */
+static int compile_for(const char *source, const cli_texts *flags, const char *const *own,
+                       const char *output, bool is_quiet, const char *architecture,
+                       const char **next, bf_diagnostic *diagnostic) {
+  char nvcc[PATH_MAX], target[24];
   const char *arguments[MOST_ARGUMENTS];
   unsigned count = 0;
   BF_TRY(find_nvcc(source, nvcc, diagnostic));
   arguments[count++] = nvcc;
   for (; *own; own++)
     arguments[count++] = *own;
-  if (!has_architecture(flags))
-    arguments[count++] = "-arch=sm_90";
+  snprintf(target, sizeof target, "-arch=%s", architecture ? architecture : "");
+  if (architecture)
+    arguments[count++] = target;
   for (unsigned i = 0; i < flags->count; i++)
     arguments[count++] = flags->text[i];
   arguments[count++] = source;
   arguments[count++] = "-o";
   arguments[count++] = output;
   arguments[count] = NULL;
-  return run_nvcc(source, (char **)arguments, is_quiet, diagnostic);
+  return run_nvcc(source, (char **)arguments, is_quiet, architecture, next, diagnostic);
+}
+
+/* The same for the architecture that flags say, or else for the first that has all instructions. */
+static int compile(const char *source, const cli_texts *flags, const char *const *own,
+                   const char *output, bool is_quiet, bf_diagnostic *diagnostic) {
+  const char *next = has_architecture(flags) ? NULL : bf_process_next_architecture(NULL, NULL);
+  int error;
+  do {
+    const char *architecture = next;
+    next = NULL;
+    error = compile_for(source, flags, own, output, is_quiet, architecture, &next, diagnostic);
+  } while (error && next);
+  return error;
 }
 
 int cli_compile_ptx(const char *source, const cli_texts *flags, const char *output,

@@ -54,6 +54,9 @@ static bool is_known(const map_shape *how, mistake *why) {
     return wrong(why, "%d is no type", how->type);
   if (how->interleave < 0 || how->interleave >= BF_TENSOR_INTERLEAVES)
     return wrong(why, "%d is no interleave", how->interleave);
+  if (how->swizzle >= swizzles() && how->swizzle < BF_TENSOR_SWIZZLES)
+    return wrong(why, "the 128-byte swizzle with atoms of 32 or 64 bytes needs compute capability "
+                      "10.0 (exec --machine blackwell)");
   if (how->swizzle < 0 || how->swizzle >= swizzles())
     return wrong(why, "%d is no swizzle of this GPU", how->swizzle);
   if (how->promotion < 0 || how->promotion >= BF_TENSOR_PROMOTIONS)
@@ -89,9 +92,32 @@ static uint64_t bytes_of(int type, uint64_t elements) {
   return type >= BF_TENSOR_U4_ALIGN8 ? bytes / 16 : bytes;
 }
 
+/* What packed elements want beside, as cuda.h has it; rows with gaps have 128 elements. */
+static bool check_packed(const map_shape *how, uint64_t elements, mistake *why) {
+  bool has_gaps = how->type == BF_TENSOR_U4_ALIGN16 || how->type == BF_TENSOR_U6_ALIGN16;
+  unsigned unit = has_gaps ? 128 : 2;
+  if (how->type < BF_TENSOR_U4_ALIGN8)
+    return true;
+  if (how->size[0] % unit)
+    return wrong(why, "%llu packed elements in a row, which is no multiple of %u",
+                 (unsigned long long)how->size[0], unit);
+  if (has_gaps && elements != 128)
+    return wrong(why, "rows of the box have %llu elements; packed ones with gaps have 128",
+                 (unsigned long long)elements);
+  if (has_gaps &&
+      (how->interleave != NOT_INTERLEAVED ||
+       (how->swizzle != BF_TENSOR_SWIZZLE_NONE && how->swizzle != BF_TENSOR_SWIZZLE_128 &&
+        how->swizzle != BF_TENSOR_SWIZZLE_128_ATOM_32)))
+    return wrong(why, "packed elements with gaps go without a swizzle, or with the 128-byte one "
+                      "with atoms of 16 or 32 bytes, and not interleaved");
+  return how->fill == 0 || wrong(why, "packed elements outside of the tensor are zeros");
+}
+
 /* Whether a row of a box can be: whole 16 bytes, which a swizzle must be able to hold but for
  * slices of an interleaved tensor. The driver takes slices of 32 bytes with any swizzle. */
 static bool check_row(const map_shape *how, uint64_t elements, mistake *why) {
+  if (!check_packed(how, elements, why))
+    return false;
   uint64_t row = bytes_of(how->type, elements);
   unsigned widest = how->swizzle ? bf_tensor_swizzle_bytes((unsigned)how->swizzle) : 0;
   if (row % 16)
@@ -106,9 +132,11 @@ static bool check_row(const map_shape *how, uint64_t elements, mistake *why) {
 static bool check_shape(const void *to, const map_shape *how, uint32_t least_rank, mistake *why) {
   if (!to || (uintptr_t)to % 64)
     return wrong(why, "the map is at %p, which is no multiple of 64", to);
-  if (how->rank < least_rank || how->rank > BF_TENSOR_DIMENSIONS ||
-      (how->interleave && how->rank < 3))
-    return wrong(why, "%u dimensions", how->rank);
+  if (how->interleave && how->rank < 3)
+    return wrong(why, "%u dimensions; an interleaved tensor has 3 or more", how->rank);
+  if (how->rank < least_rank || how->rank > BF_TENSOR_DIMENSIONS)
+    return wrong(why, "%u dimensions; %u to %d can be", how->rank, least_rank,
+                 BF_TENSOR_DIMENSIONS);
   if (!how->address || !how->size || (!how->stride && how->rank > 1) || !how->step)
     return wrong(why, "an address, sizes, strides or element strides are missing");
   return is_known(how, why) && check_tensor(how, why);

@@ -9,6 +9,7 @@
 #include "emu/race.h"
 #include "emu/shadow.h"
 #include "emu/tensor_core.h"
+#include "emu/visit.h"
 
 #include <stdlib.h>
 #include <sys/mman.h>
@@ -42,6 +43,7 @@ void bf_emu_block_free(bf_emu_block *block) {
   free(block->reads);
   free(block->proxy);
   bf_passed_free(block);
+  bf_visit_free(block);
   if (!block->is_borrowed)
     free(block);
 }
@@ -181,6 +183,7 @@ void bf_emu_block_begin(bf_emu_block *block, bf_emu_worker *worker, uint64_t ind
   bf_emu_tensor_begin(block);
   bf_proxy_begin(block);
   bf_passed_begin(block);
+  bf_visit_begin(block);
   bf_race_reads_begin(block);
   memset(block->barrier, 0, sizeof block->barrier);
   memset(block->shared, 0, block->shared_bytes);

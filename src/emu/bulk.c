@@ -206,6 +206,10 @@ static void tell_copy(bf_emu_warp *warp, const bf_emu_op *op, unsigned lane, uin
     }
     copied.swizzle_bytes = (uint16_t)bf_tensor_swizzle_bytes(map->swizzle);
     snprintf(copied.type, sizeof copied.type, "%s", bf_tensor_type_name(map->type));
+    if (map->chunk_bytes) { /* elements that are bytes by now */
+      copied.columns = 16 * map->box[0] / map->chunk_bytes;
+      snprintf(copied.type, sizeof copied.type, "u%u", map->chunk_bytes / 2U);
+    }
   }
   bf_operand operand[BF_OPERANDS] = {{0}};
   uint64_t span = map ? bf_emu_box_span(map) : bytes;
@@ -265,6 +269,17 @@ static bool start_linear(bf_emu_warp *warp, const bf_emu_op *op, unsigned lane) 
 
 /* ---- Boxes of tensors ---- */
 
+/* What is wrong with where a tensor map is, as the PTX ISA has it; NULL: nothing. A parameter that
+ * is no __grid_constant__ is copied to local memory when its address is taken. */
+static const char *misplaced_map(uint64_t address) {
+  if (address - BF_EMU_SHARED_WINDOW < BF_EMU_WINDOW_BYTES)
+    return "the tensor map is in shared memory: it must be in a parameter, constant or global";
+  if (address - BF_EMU_LOCAL_WINDOW < BF_EMU_WINDOW_BYTES)
+    return "the tensor map is in local memory: it must be in a parameter (const __grid_constant__ "
+           "CUtensorMap), constant or global";
+  return NULL;
+}
+
 /* Reads the tensor map and the coordinates of a lane; false: the launch has ended. */
 static bool read_box(bf_emu_warp *warp, const bf_emu_op *op, unsigned lane, bf_emu_box *box) {
   const bulk *what = op->detail;
@@ -278,10 +293,9 @@ static bool read_box(bf_emu_warp *warp, const bf_emu_op *op, unsigned lane, bf_e
   const uint8_t *map = bf_emu_reach_one(warp, op, lane, address, BF_TENSOR_MAP_BYTES, false);
   if (!map)
     return false;
-  if (address - BF_EMU_SHARED_WINDOW < BF_EMU_WINDOW_BYTES)
-    return fail(
-        warp, op, BF_EMU_BAD_INSTRUCTION, lane,
-        "the tensor map is in shared memory: it must be in a parameter, constant or global");
+  const char *misplaced = misplaced_map(address);
+  if (misplaced)
+    return fail(warp, op, BF_EMU_BAD_INSTRUCTION, lane, misplaced);
   if (!bf_proxy_map_used(warp, op, lane, address))
     return false;
   memcpy(&box->map, map, sizeof box->map);
@@ -290,6 +304,8 @@ static bool read_box(bf_emu_warp *warp, const bf_emu_op *op, unsigned lane, bf_e
   for (unsigned i = 0; i < what->offsets; i++)
     box->offset[i] = BF_LANES(const uint16_t, what->offset[i])[lane];
   const char *wrong = bf_emu_box_check(box, what->rank, what->im2col);
+  if (!wrong)
+    wrong = bf_emu_box_unpack(box, what->reduce.operation != BF_EMU_REDUCE_NONE);
   if (!wrong && what->is_picked)
     wrong = bf_emu_box_pick(box);
   if (!wrong && what->im2col > BF_TENSOR_IM2COL)

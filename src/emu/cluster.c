@@ -6,6 +6,7 @@
 #include "emu/late.h"
 #include "emu/phase.h"
 #include "emu/race.h"
+#include "emu/visit.h"
 #include "emu/warp.h"
 
 unsigned bf_emu_cluster_blocks(const bf_emu_flight *flight) {
@@ -154,6 +155,7 @@ static void release_block(bf_emu_block *block) {
   }
   block->epoch++;
   bf_race_fence(block, true);
+  bf_visit_heard(block, UINT32_MAX);
 }
 
 void bf_emu_cluster_check(bf_emu_cluster *cluster) {
@@ -284,9 +286,9 @@ static void fail_phase(bf_emu_warp *warp, const bf_emu_path *path) {
   bf_emu_phase phase = bf_emu_phase_unpack(word);
   unsigned waiting = count_waiting(warp->block, path->test_address);
   const char *hint =
-      phase.transactions < 0           ? " (more bytes came than expect_tx announced)"
+      phase.expected == 0              ? " (it was never initialised, or has been invalidated)"
+      : phase.transactions < 0         ? " (more bytes came than expect_tx announced)"
       : phase.transactions             ? " (no copy on its way brings them)"
-      : phase.expected == 0            ? " (it was never initialised)"
       : phase.pending < phase.expected ? ""
       : phase.parity ? " (nobody has come in this phase, the one of parity 1: was parity 0 meant?)"
                      : " (nobody has come in this phase, the one of parity 0: was parity 1 meant?)";

@@ -64,14 +64,26 @@ static void find_line(const bf_emu_flight *flight, const bf_ptx_instruction *ins
   bf_text_free(&calls);
 }
 
+/* The code that an operation is of: that of the frame, or another of the kernel where what is told
+ * of was done in a call that is over; NULL: none. */
+static const bf_emu_code *code_of(const bf_emu_warp *warp, const bf_emu_op *op) {
+  const bf_emu_code *code = warp->frame->code, *next = warp->worker->flight->kernel->code;
+  uintptr_t at = (uintptr_t)op;
+  while (code && (at < (uintptr_t)code->op || at >= (uintptr_t)(code->op + code->ops))) {
+    code = next;
+    next = next ? next->next : NULL;
+  }
+  return code;
+}
+
 /* What and where a fault is. */
 static void describe(const bf_emu_warp *warp, const bf_emu_op *op, bf_emu_fault_kind kind,
                      unsigned lane, bf_emu_fault *fault) {
   const bf_emu_flight *flight = warp->worker->flight;
   *fault = (bf_emu_fault){.kind = kind, .kernel = flight->kernel->function->name};
-  const bf_emu_code *code = warp->frame->code;
-  uint32_t index = code->instruction[op - code->op];
-  if (index < code->function->instructions) {
+  const bf_emu_code *code = code_of(warp, op);
+  uint32_t index = code ? code->instruction[op - code->op] : UINT32_MAX;
+  if (code && index < code->function->instructions) {
     const bf_ptx_instruction *instruction = code->function->instruction[index];
     fault->line = instruction->line;
     find_line(flight, instruction, fault);

@@ -414,6 +414,7 @@ typedef struct bf_emu_block {
   uint64_t written;             /* the time of deferred.c at which its shared memory last was */
   struct bf_emu_proxy *proxy;   /* of proxy.c, or NULL */
   struct bf_emu_passed *passed; /* of passed.c, or NULL */
+  struct bf_emu_visits *visits; /* of visit.c, or NULL */
 } bf_emu_block;
 
 /* A range of memory that was found to hold an address before. */

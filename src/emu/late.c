@@ -215,8 +215,10 @@ static void check_resizes(bf_emu_warp *warp) {
 }
 
 void bf_emu_lanes_ended(bf_emu_warp *warp) {
-  if (!warp->alive)
+  if (!warp->alive) {
     check_resizes(warp);
+    bf_emu_tensor_left(warp->block);
+  }
   if (warp->late && warp->late->jobs) {
     uint32_t ended = ~warp->alive;
     if (warp->worker->flight->races)

@@ -16,6 +16,7 @@
 #include "emu/fetch.h"
 #include "emu/isa.h"
 #include "emu/race.h"
+#include "emu/visit.h"
 #include "emu/warp.h"
 #include "ptx/rewritten.h"
 
@@ -347,6 +348,7 @@ static bool next_cluster(bf_emu_worker *worker, bf_emu_block **spare, clusters *
 /* Takes note of a block that is done; the memory of a cluster is spare once all are. */
 static void end_in_cluster(bf_emu_block *block, bf_emu_block **spare, clusters *own) {
   bf_emu_cluster *cluster = block->cluster;
+  bf_visit_ended(block);
   block->has_ended = true;
   block->worker->changes++;
   if (++cluster->done < cluster->count)

@@ -27,6 +27,7 @@
 #include "emu/device.h"
 #include "emu/proxy.h"
 #include "emu/transfer.h"
+#include "emu/visit.h"
 #include "ptx/demangle.h"
 #include "ptx/site.h"
 
@@ -267,6 +268,7 @@ void bf_race_release(bf_emu_warp *warp, bf_emu_block *to) {
     return;
   bf_race_fence(warp->block, true);
   bf_race_fence(to, true);
+  bf_visit_heard(to, warp->block->rank);
 }
 
 /* ---- Saying it ---- */
@@ -361,13 +363,20 @@ static bool is_of_unordered_launch(const access *what, const record *old) {
 }
 
 /* Whether fences put an access of another block before this one. */
-static bool is_ordered_by_fences(const access *what, const record *old) {
-  const struct bf_emu_races *races = what->races;
-  uint64_t here = what->warp->block->index;
-  if (old->block >= MOST_BLOCKS || here >= MOST_BLOCKS)
+static bool is_ordered(const struct bf_emu_races *races, uint64_t first, uint32_t time,
+                       uint64_t second) {
+  if (first >= MOST_BLOCKS || second >= MOST_BLOCKS)
     return true;
-  return __atomic_load_n(&races->released[old->block], __ATOMIC_RELAXED) > old->time &&
-         __atomic_load_n(&races->acquired[here], __ATOMIC_RELAXED) > old->time;
+  return __atomic_load_n(&races->released[first], __ATOMIC_RELAXED) > time &&
+         __atomic_load_n(&races->acquired[second], __ATOMIC_RELAXED) > time;
+}
+
+bool bf_race_is_ordered(const bf_emu_block *first, uint32_t time, const bf_emu_block *second) {
+  return is_ordered(first->worker->flight->races, first->index, time, second->index);
+}
+
+bool bf_race_has_heard(const bf_emu_block *block, const bf_emu_block *of) {
+  return bf_race_is_ordered(of, 0, block);
 }
 
 /* Whether an earlier access to shared memory, of another block than this one, was of its cluster:
@@ -389,7 +398,7 @@ static inline bool is_unordered(const access *what, const record *old, uint16_t 
     return !what->is_shared && !(old->who & who & STRONG) && is_of_unordered_launch(what, old);
   if (old->block != now->block)
     return (!what->is_shared || is_of_cluster(what, old)) && !(old->who & who & STRONG) &&
-           !is_ordered_by_fences(what, old);
+           !is_ordered(what->races, old->block, old->time, what->warp->block->index);
   if (old->who & COPY)
     return !(who & COPY);
   if (old->epoch != now->epoch || (old->who & who & STRONG))
@@ -900,12 +909,13 @@ bool bf_race_far(bf_emu_warp *warp, const bf_emu_op *op, bf_op kind, unsigned wi
   }
   BF_EACH_LANE(far, lane) {
     uint64_t offset;
-    const bf_emu_block *owner = bf_emu_cluster_find(warp, address[lane], &offset);
+    bf_emu_block *owner = bf_emu_cluster_find(warp, address[lane], &offset);
     if (!owner)
       continue;
     what.owner = owner;
     place at = place_of(owner->lines, owner->words, 0, offset);
-    if (!check_lane(&what, &at, lane, offset, owner->shared + offset))
+    if (!bf_visit_note(warp, op, lane, owner, address[lane], width_bytes, is_write) ||
+        !check_lane(&what, &at, lane, offset, owner->shared + offset))
       return false;
   }
   return true;

@@ -41,6 +41,11 @@ bool bf_race_sent(bf_emu_warp *warp, const bf_emu_op *op, unsigned lane, bf_emu_
 void bf_race_copied(bf_emu_warp *warp, unsigned lane, uint64_t offset, unsigned bytes);
 /* A fence in a block, or what orders it as one does: of the block, or of the whole device. */
 void bf_race_fence(bf_emu_block *block, bool is_of_device);
+/* Whether a fence of the first block, and what the second sees of others, put what the first did at
+ * a time before what the second does now. */
+bool bf_race_is_ordered(const bf_emu_block *first, uint32_t time, const bf_emu_block *second);
+/* Whether a block can have seen that another one has made a fence. */
+bool bf_race_has_heard(const bf_emu_block *block, const bf_emu_block *of);
 /* What a warp did before is ordered before what another block of its cluster does from now on. */
 void bf_race_release(bf_emu_warp *warp, bf_emu_block *to);
 

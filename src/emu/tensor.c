@@ -12,7 +12,9 @@
  * whatever the type is: the first dimensions are those of space, W first, the last but one counts
  * slices and the last images. A box has one slice, whatever its size along them says; its rows are
  * as wide as they are, and the first dimension has steps, too. Seen on an H200
- * (tests/data/h200/boxes.txt). */
+ * (tests/data/h200/boxes.txt).
+ *
+ * Elements of 4 and 6 bits (Blackwell) are copied as the bytes that they are packed in. */
 #include "emu/tensor.h"
 
 #include "emu/half.h"
@@ -106,7 +108,8 @@ uint64_t bf_emu_box_bytes(const bf_tensor_map *map) {
  * does, but for slices. */
 static uint32_t pitch_of(const bf_tensor_map *map) {
   unsigned width = map->interleave ? 0 : bf_tensor_swizzle_bytes(map->swizzle);
-  return width ? width : row_units(map) * unit_of(map);
+  uint32_t bytes = row_units(map) * unit_of(map);
+  return width ? width : map->chunk_bytes ? bytes / map->chunk_bytes * 16 : bytes;
 }
 
 uint64_t bf_emu_box_span(const bf_tensor_map *map) { return rows_of(map) * pitch_of(map); }
@@ -151,13 +154,13 @@ const char *bf_emu_box_check(const bf_emu_box *box, unsigned rank, bf_tensor_im2
     return other_mode((bf_tensor_im2col)map->is_im2col, mode);
   if (map->interleave && map->rank < 3)
     return "an interleaved tensor has three dimensions or more";
-  if (map->type >= BF_TENSOR_U4_ALIGN8)
-    return "packed elements of less than a byte are not supported";
+  if (map->type >= BF_TENSOR_U4_ALIGN8 && map->interleave)
+    return "packed elements of less than a byte are not interleaved";
   for (unsigned i = 0; i < (mode ? 2u : rank); i++)
     if (map->box[i] == 0)
       return "the tensor map has an empty box";
   /* An H200 takes anything else for an illegal instruction. */
-  if ((int64_t)box->at[0] * unit_of(map) % 16)
+  if (map->type < BF_TENSOR_U4_ALIGN8 && (int64_t)box->at[0] * unit_of(map) % 16)
     return "the first coordinate times the bytes of an element is no multiple of 16";
   for (unsigned i = 0; map->interleave && box->is_store && i < rank; i++)
     if (box->at[i] < 0)
@@ -176,6 +179,30 @@ const char *bf_emu_box_pick(bf_emu_box *box) {
   box->is_picked = true;
   map->box[1] = BF_EMU_PICKED_ROWS;
   map->step[1] = 1;
+  return NULL;
+}
+
+const char *bf_emu_box_unpack(bf_emu_box *box, bool reduces) {
+  enum { PACK = 16, ROW = 128 }; /* elements; a row with gaps has as many */
+  bf_tensor_map *map = &box->map;
+  if (map->type < BF_TENSOR_U4_ALIGN8)
+    return NULL;
+  bool has_gaps = map->type != BF_TENSOR_U4_ALIGN8;
+  unsigned bytes = map->type == BF_TENSOR_U6_ALIGN16 ? 12 : 8;
+  if (reduces || (has_gaps && box->is_store))
+    return "packed elements of less than a byte can be loaded, and stored without gaps";
+  if (has_gaps && map->box[0] != ROW)
+    return "rows of packed elements with gaps have 128 elements";
+  if (box->at[0] % (has_gaps ? ROW : 2 * PACK))
+    return has_gaps ? "the first coordinate of packed elements with gaps is no multiple of 128"
+                    : "the first coordinate of packed elements is no multiple of 32";
+  if (map->box[0] % (2 * PACK) || (map->size[0] + UINT64_C(1)) % 2)
+    return "rows of packed elements are whole pieces of 16 bytes, and of the tensor whole bytes";
+  map->size[0] = (uint32_t)((map->size[0] + UINT64_C(1)) * bytes / PACK - 1);
+  map->box[0] = (uint16_t)(map->box[0] * bytes / PACK);
+  box->at[0] = box->at[0] / PACK * (int32_t)bytes;
+  map->type = BF_TENSOR_U8;
+  map->chunk_bytes = has_gaps ? (uint8_t)bytes : 0;
   return NULL;
 }
 
@@ -485,7 +512,7 @@ static void move_element(const bf_emu_box *box, const move *how, uint32_t at, ui
 
 /* Whether whole pieces of 16 bytes can be copied. */
 static bool is_plain(const bf_emu_box *box, const move *how) {
-  return how->typed.operation == BF_EMU_REDUCE_NONE &&
+  return how->typed.operation == BF_EMU_REDUCE_NONE && !box->map.chunk_bytes &&
          box->map.swizzle != BF_TENSOR_SWIZZLE_128_ATOM_32_FLIP_8 &&
          (!is_tf32(&box->map) || box->is_store);
 }
@@ -537,6 +564,8 @@ static void move_row(const bf_emu_box *box, const row *line, uint64_t index, voi
     __builtin_prefetch((const void *)(uintptr_t)(address + map->stride[0] + i));
   for (int64_t i = 0; i < elements;) {
     uint32_t at = start + (uint32_t)i * bytes;
+    if (map->chunk_bytes)
+      at = start + (uint32_t)i / map->chunk_bytes * 16 + (uint32_t)i % map->chunk_bytes;
     bool is_inside = i >= first && i < end;
     uint8_t *global = is_inside ? (uint8_t *)(uintptr_t)(address + (uint64_t)i * bytes) : NULL;
     uint32_t whole = is_inside && how->is_plain ? (uint32_t)(end - i) * bytes & ~15u : 0;

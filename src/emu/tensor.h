@@ -26,6 +26,12 @@ typedef struct bf_emu_box {
  * wrong with such a box, or NULL. */
 const char *bf_emu_box_pick(bf_emu_box *box);
 
+/* Makes elements of 4 and 6 bits, 16 of which are 8 or 12 bytes, bytes; says what is wrong with a
+ * copy of them, which reduces or not, or NULL. With gaps, each 16 elements begin at a multiple of
+ * 16 bytes of shared memory, where what is behind them stays; the bytes of such a box are those
+ * without the gaps. Boxes of other types stay as they are. */
+const char *bf_emu_box_unpack(bf_emu_box *box, bool reduces);
+
 /* Makes the pixels of im2col::w those that the map, its offset[0] halo pixels and offset[1] name;
  * says what is wrong with them, or NULL. */
 const char *bf_emu_box_widen(bf_emu_box *box);

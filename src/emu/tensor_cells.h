@@ -18,6 +18,8 @@ struct bf_emu_tensor_memory {
   uint32_t taken[BF_TENSOR_COLUMNS]; /* columns of the allocation that begins here */
   bool is_taken[BF_TENSOR_COLUMNS];
   bool is_relinquished;
+  bf_emu_warp *allocator; /* who has allocated last, and by what */
+  const bf_emu_op *allocation;
   struct bf_tensor_noted *first, *last; /* products, copies and shifts */
   uint64_t commits;
   bf_tensor_matrix a, b; /* of the product that is being computed */
@@ -58,5 +60,9 @@ bool bf_tensor_select_product(bf_emu_decoder *decoder, const bf_ptx_instruction 
 bool bf_tensor_select_copy(bf_emu_decoder *decoder, const bf_ptx_instruction *instruction,
                            bf_emu_op *op);
 void bf_tensor_drop(bf_tensor_memory *tensor);
+/* Whether columns can be read and written: nothing that is noted writes there. Else, where races
+ * are looked for, the launch ends. */
+bool bf_tensor_is_settled(bf_emu_warp *warp, const bf_emu_op *op, uint32_t address,
+                          unsigned columns);
 
 #endif

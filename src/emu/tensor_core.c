@@ -133,6 +133,8 @@ static const bf_emu_op *step_alloc(bf_emu_warp *warp, const bf_emu_op *op) {
     return NULL;
   memcpy(to, &first, 4);
   tensor->taken[first] = count;
+  tensor->allocator = warp;
+  tensor->allocation = op;
   memset(&tensor->is_taken[first], true, count);
   return op + 1;
 }
@@ -155,6 +157,23 @@ static const bf_emu_op *step_dealloc(bf_emu_warp *warp, const bf_emu_op *op) {
   tensor->taken[first] = 0;
   memset(&tensor->is_taken[first], false, count);
   return op + 1;
+}
+
+/* The PTX ISA wants all columns back before the kernel ends; who allocates next would wait for them
+ * for ever. */
+void bf_emu_tensor_left(bf_emu_block *block) {
+  const memory *tensor = block->tensor;
+  for (unsigned i = 0; tensor && i < block->warps; i++)
+    if (block->warp[i].alive)
+      return;
+  for (unsigned i = 0; tensor && i < BF_TENSOR_COLUMNS; i++)
+    if (tensor->taken[i]) {
+      bf_emu_fail(tensor->allocator, tensor->allocation, BF_EMU_BAD_INSTRUCTION, 0,
+                  "%u columns of tensor memory are allocated here or before, and nobody "
+                  "deallocates them before the block ends",
+                  tensor->taken[i]);
+      return;
+    }
 }
 
 static const bf_emu_op *step_relinquish(bf_emu_warp *warp, const bf_emu_op *op) {
@@ -209,7 +228,8 @@ static bool check_move(bf_emu_warp *warp, const bf_emu_op *op, uint32_t address)
       !bf_tensor_check(warp, op, 0, warp->block, address + what->split, lanes, columns))
     return false;
   if (address >> 16 >= quarter && (address >> 16) + lanes <= quarter + 32)
-    return true;
+    return bf_tensor_is_settled(warp, op, address, columns) &&
+           (!what->split || bf_tensor_is_settled(warp, op, address + what->split, columns));
   return bf_emu_fail(warp, op, BF_EMU_OUT_OF_BOUNDS, 0,
                      "lanes %u to %u of tensor memory; warp %u may access lanes %u to %u",
                      address >> 16, (address >> 16) + lanes - 1, warp->index, quarter,

@@ -11,6 +11,8 @@
 
 /* Does what was noted up to a commit, which is given by its number. */
 void bf_emu_tensor_run(bf_emu_block *block, uint64_t number);
+/* A thread of a block has ended: where it is the last, all tensor memory must be given back. */
+void bf_emu_tensor_left(bf_emu_block *block);
 /* A block begins, or is given back. */
 void bf_emu_tensor_begin(bf_emu_block *block);
 void bf_emu_tensor_free(bf_emu_block *block);

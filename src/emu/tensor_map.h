@@ -60,7 +60,8 @@ typedef struct bf_tensor_map {
   uint16_t box[BF_TENSOR_DIMENSIONS];  /* elements; im2col: channels, then pixels */
   uint8_t step[BF_TENSOR_DIMENSIONS];  /* from element to element that is copied */
   uint8_t rank, type, interleave, swizzle, promotion, fill;
-  uint8_t is_im2col;                         /* bf_tensor_im2col */
+  uint8_t is_im2col;   /* bf_tensor_im2col */
+  uint8_t chunk_bytes; /* that 16 bytes of shared memory hold, in a copy of a map; 0: all of them */
   uint64_t stride[BF_TENSOR_DIMENSIONS - 1]; /* bytes, from the second dimension on */
   int16_t lower[3], upper[3];                /* im2col: corners of the box of pixels */
 } bf_tensor_map;

@@ -16,6 +16,7 @@
 #include "emu/descriptor.h"
 #include "emu/element.h"
 #include "emu/late.h"
+#include "emu/race.h"
 #include "emu/tensor_cells.h"
 #include "emu/tensor_core.h"
 
@@ -43,6 +44,7 @@ typedef enum element_format {
 typedef struct bf_tensor_noted {
   struct bf_tensor_noted *next;
   uint64_t number; /* of the commit behind it */
+  unsigned site, thread;
   enum { PRODUCT, COPY, SHIFT } what;
   bool is_pair;
   uint32_t d; /* address in tensor memory */
@@ -296,12 +298,55 @@ static bool note(bf_emu_warp *warp, const bf_emu_op *op, unsigned lane, const no
   *kept = *what;
   kept->next = NULL;
   kept->number = tensor->commits;
+  kept->site = op->site;
+  kept->thread = warp->index * BF_EMU_LANES + lane;
   if (tensor->last)
     tensor->last->next = kept;
   else
     tensor->first = kept;
   tensor->last = kept;
   return true;
+}
+
+/* Columns from d on that something noted writes. */
+static unsigned columns_written(const noted *op) {
+  return op->what == PRODUCT ? op->columns / folds(op) : op->what == COPY ? op->copy_bytes / 4 : 8;
+}
+
+/* What a block has noted that writes some of so many columns; NULL: nothing. pairs: of what is done
+ * in both blocks of a pair alone. */
+static const noted *find_writer(const bf_emu_block *block, uint32_t address, unsigned columns,
+                                bool pairs) {
+  uint32_t column = address & 0xffff;
+  for (const noted *op = block->tensor ? block->tensor->first : NULL; op; op = op->next) {
+    uint32_t first = op->d & 0xffff;
+    if ((op->is_pair || !pairs) && first < column + columns && column < first + columns_written(op))
+      return op;
+  }
+  return NULL;
+}
+
+bool bf_tensor_is_settled(bf_emu_warp *warp, const bf_emu_op *op, uint32_t address,
+                          unsigned columns) {
+  const bf_emu_flight *flight = warp->worker->flight;
+  const bf_emu_block *block = warp->block;
+  const bf_emu_cluster *cluster = block->cluster;
+  if (!flight->races)
+    return true;
+  const noted *writer = find_writer(block, address, columns, false);
+  if (!writer && cluster && (block->rank | 1u) < cluster->count)
+    writer = find_writer(cluster->block[block->rank ^ 1u], address, columns, true);
+  if (!writer)
+    return true;
+  char thread[48], line[200] = "";
+  bf_race_put_place(thread, sizeof thread, writer->thread, flight->launch->block);
+  bf_race_put_line(line, sizeof line, flight->kernel, writer->site);
+  return bf_emu_fail(warp, op, BF_EMU_RACE, 0,
+                     "column %u of tensor memory: thread %s has issued what writes there%s, and "
+                     "nobody has waited at an mbarrier for a commit of it",
+                     (writer->d & 0xffff) > (address & 0xffff) ? writer->d & 0xffff
+                                                               : address & 0xffff,
+                     thread, line) != NULL;
 }
 
 /* A descriptor of shared memory, with its fixed bits and what is not done here. */

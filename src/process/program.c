@@ -141,3 +141,14 @@ int bf_process_can_be_led(const bf_process_program *program, bf_diagnostic *diag
                  "libcudart.so.13: rebuild it with CUDA 11, 12 or 13",
                  program->path, library);
 }
+
+const char *bf_process_next_architecture(const char *tried, const char *said) {
+  static const char *const order[] = {"sm_90", "sm_90a", "sm_100a", NULL};
+  if (!tried)
+    return order[0];
+  const char *where = said ? strstr(said, ".target") : NULL;
+  for (unsigned i = 0; where && order[i]; i++)
+    if (strcmp(order[i], tried) == 0)
+      return order[i + 1];
+  return NULL;
+}

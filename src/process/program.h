@@ -27,6 +27,10 @@ bool bf_process_find(const char *name, bool (*accepts)(const char *path), char *
  * CUDA_HOME, CUDA_PATH or the usual place. */
 int bf_process_find_tool(const char *name, bf_variable variable, char path[PATH_MAX],
                          bf_diagnostic *diagnostic);
+/* The architecture that nvcc is to compile source for which says none: the first, and the one after
+ * that where nvcc said that an instruction is not of it: wgmma is of sm_90a alone, tcgen05 of
+ * sm_100a. tried NULL: none yet. NULL: no other would help. */
+const char *bf_process_next_architecture(const char *tried, const char *said);
 /* Finds name as a shell would, and looks into the file. BF_IO where there is none. */
 int bf_process_inspect(const char *name, bf_process_program *program, bf_diagnostic *diagnostic);
 /* Refuses programs whose CUDA runtime cannot be replaced by ours, and says what to do. */

@@ -15,11 +15,19 @@ enum { MOST_ARGUMENTS = 4200 };
 typedef struct command {
   const char *word[MOST_ARGUMENTS];
   unsigned count;
+  const char *architecture; /* that we have chosen; NULL: the command says it, or nothing does */
+  char target[24];          /* the word that says it */
 } command;
 
 static void add(command *own, const char *word) {
   if (own->count < MOST_ARGUMENTS - 1)
     own->word[own->count++] = word;
+}
+
+/* Has it compile for an architecture. */
+static void choose(command *own, const char *architecture) {
+  own->architecture = architecture;
+  snprintf(own->target, sizeof own->target, "-arch=%s", architecture);
 }
 
 /* ---- Commands of a build ---- */
@@ -83,8 +91,10 @@ static int add_nvcc(command *own, const scan_unit *unit, const char *const *flag
   add(own, nvcc);
   add(own, "-lineinfo");
   add(own, "-ptx");
-  if (!has_architecture(flags))
-    add(own, "-arch=sm_90");
+  if (!has_architecture(flags)) {
+    choose(own, bf_process_next_architecture(NULL, NULL));
+    add(own, own->target);
+  }
   for (; flags && *flags; flags++)
     add(own, *flags);
   add(own, unit->file);
@@ -123,6 +133,7 @@ static void first_error(const char *said, char *line, size_t bytes) {
   snprintf(line, bytes, "%.*s", at ? (int)strcspn(at, "\n") : 0, at ? at : "");
 }
 
+/* Runs a command; where it fails, again for other architectures that may have the instructions. */
 static int run(const scan_unit *unit, command *own, bf_diagnostic *diagnostic) {
   char said[200];
   bf_process process = {.path = own->word[0],
@@ -136,8 +147,15 @@ static int run(const scan_unit *unit, command *own, bf_diagnostic *diagnostic) {
   own->word[own->count] = NULL;
   BF_TRY(bf_process_run(&process, &end, diagnostic));
   bool is_good = end.status == 0;
+  const char *next = is_good || !own->architecture
+                         ? NULL
+                         : bf_process_next_architecture(own->architecture, end.error.data);
   first_error(end.error.data, said, sizeof said);
   bf_process_end_free(&end);
+  if (next) {
+    choose(own, next);
+    return run(unit, own, diagnostic);
+  }
   return is_good ? BF_OK
                  : bf_fail_file(diagnostic, BF_BAD_INPUT, unit->path, "not compiled%s%s",
                                 *said ? ": " : "", said);

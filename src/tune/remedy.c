@@ -411,6 +411,78 @@ static uint64_t by_wgmma(const bf_costs_kernel *kernel) {
   return times;
 }
 
+/* ---- Arrays beside such tiles ---- */
+
+/* A kernel in two: accesses to what copies move or wgmma reads, and those to all else. */
+typedef struct parted {
+  bf_costs_kernel moved, own;
+  bool has_moved; /* there are copies or products, wherever they are */
+} parted;
+
+/* Whether an access touches what the hardware moves or reads; *has_moved: it does so anywhere. */
+static bool is_moved(const bf_costs_kernel *kernel, const bf_access *access, bool *has_moved) {
+  for (size_t i = 0; i < kernel->lines; i++)
+    for (unsigned kind = 0; kind < BF_OPERAND_FAR_LOADED; kind++) {
+      const bf_operand_sum *sum = &kernel->line[i].operand[kind];
+      *has_moved |= sum->times != 0;
+      if (sum->times && overlaps(access, &sum->what))
+        return true;
+    }
+  return false;
+}
+
+static void free_parts(parted *parts) {
+  bf_workload_free(parts->moved.access);
+  bf_workload_free(parts->own.access);
+}
+
+/* Parts a kernel; what it gives is freed by free_parts, after a failure too. */
+static int part(const bf_machine *machine, const char *hash, bf_lock_hash lock_hash,
+                const bf_costs_kernel *kernel, parted *parts, bf_diagnostic *diagnostic) {
+  *parts = (parted){*kernel, *kernel, false};
+  parts->moved.access = parts->own.access = NULL;
+  if (bf_workload_create(&parts->moved.access) != BF_OK ||
+      bf_workload_create(&parts->own.access) != BF_OK)
+    return bf_no_memory(diagnostic);
+  for (size_t i = 0; i < bf_workload_size(kernel->access); i++) {
+    const bf_access *access = bf_workload_get(kernel->access, i);
+    bool moves = is_moved(kernel, access, &parts->has_moved);
+    if (bf_workload_add(moves ? parts->moved.access : parts->own.access, access) != BF_OK)
+      return bf_no_memory(diagnostic);
+  }
+  counted sum;
+  BF_TRY(count(machine, hash, lock_hash, parts->moved.access, &sum, NULL, diagnostic));
+  parts->moved.conflicts = sum.conflicts;
+  BF_TRY(count(machine, hash, lock_hash, parts->own.access, &sum, NULL, diagnostic));
+  parts->own.conflicts = sum.conflicts;
+  return BF_OK;
+}
+
+/* Finds a remedy for each part that has conflicts, and takes the one that leaves fewer. */
+static int find_parts(const bf_machine *machine, const char *hash, bf_lock_hash lock_hash,
+                      const parted *parts, double limit_seconds, bf_remedy *remedy,
+                      bf_diagnostic *diagnostic) {
+  bf_remedy beside = *remedy;
+  moved all;
+  if (parts->moved.conflicts) {
+    BF_TRY(find_moved(machine, hash, lock_hash, &parts->moved, &all, diagnostic));
+    BF_TRY(find_swizzle(machine, lock_hash, &parts->moved, &all, remedy, diagnostic));
+    remedy->after += remedy->exists ? parts->own.conflicts : 0;
+  }
+  if (!parts->own.conflicts)
+    return BF_OK;
+  BF_TRY(find(machine, lock_hash, &parts->own, limit_seconds, &beside, diagnostic));
+  beside.after += beside.exists ? parts->moved.conflicts : 0;
+  size_t used = strlen(beside.code);
+  if (beside.exists && parts->has_moved)
+    snprintf(beside.code + used, sizeof beside.code - used,
+             ", in arrays that no copy moves and no wgmma reads");
+  if (!parts->moved.conflicts ||
+      (beside.exists && (!remedy->exists || beside.after < remedy->after)))
+    *remedy = beside;
+  return BF_OK;
+}
+
 int bf_remedy_find(const bf_machine *machine, const char *hash, bf_lock_hash lock_hash,
                    const bf_costs_kernel *kernel, double limit_seconds, bf_remedy *remedy,
                    bf_diagnostic *diagnostic) {
@@ -424,9 +496,10 @@ int bf_remedy_find(const bf_machine *machine, const char *hash, bf_lock_hash loc
     BF_TRY(count(machine, hash, lock_hash, kernel->access, &sum, NULL, diagnostic));
   if (sum.conflicts != kernel->conflicts || sum.accesses != kernel->accesses - by_wgmma(kernel))
     return refuse(remedy, "not searched: not all of its accesses are known");
-  moved all;
-  BF_TRY(find_moved(machine, hash, lock_hash, kernel, &all, diagnostic));
-  if (all.is_any)
-    return find_swizzle(machine, lock_hash, kernel, &all, remedy, diagnostic);
-  return find(machine, lock_hash, kernel, limit_seconds, remedy, diagnostic);
+  parted parts;
+  int error = part(machine, hash, lock_hash, kernel, &parts, diagnostic);
+  if (!error)
+    error = find_parts(machine, hash, lock_hash, &parts, limit_seconds, remedy, diagnostic);
+  free_parts(&parts);
+  return error;
 }

@@ -70,11 +70,19 @@ for case in far_store far_load far_turn; do
   either ${case}_race "$(line ${case}_race writes)" "$(line ${case}_race reads)" "$far"
 done
 either far_atomic_race "$(line far_atomic_race adds)" "$(line far_atomic_race reads)" "$far"
+run far_early_race
+grep -Eq "^bankfold: race: write .*block \([01],0,0\), whose memory this is, may not have begun: .*cases.cu:$(line far_early_race writes), " "$work/err" ||
+  complain 'far_early_race: not told'
+for reader in 0 1; do
+  run far_late_${reader}_race
+  grep -Eq "^bankfold: (race: .*may end before: |out of bounds: .*of the cluster has ended).*cases.cu:$(line far_late reads), " "$work/err" ||
+    complain "far_late_${reader}_race: not told"
+done
 finds send_race "$(line send sends)" "$(line send reads)" 'thread \([0-9]+,0,0\) of the cluster stores asynchronously to it'
 either send_over_race "$(line send_over_race sends)" "$(line send_over_race reads)" 'thread \([0-9]+,0,0\) (wrote it|read it|of the cluster stores)'
 run tickets_race
 grep -q 'race: ' "$work/err" || complain 'tickets_race: no race'
-for case in warp_fine block_fine tickets_fine grid_fine same_value atomics bytes copy_fine flags_fine streams_fine \
+for case in warp_fine block_fine tickets_fine grid_fine same_value atomics bytes copy_fine flags_fine streams_fine programmatic_fine \
   cluster_fine arrival_fine bulk_fine far_fine far_arrival_fine send_fine; do
   none $case
 done

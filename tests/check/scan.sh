@@ -113,6 +113,21 @@ nvcc -arch=sm_90 -lineinfo -ptx "$work/own.cu" -o lines.ptx
 scan lines.ptx
 expect 0 '2 kernels with shared memory' 'lines.ptx, blocks of 16x16 (launch at own.cu:9)'
 
+# Instructions that sm_90 has not; a mistake is told as it is.
+mkdir -p newer
+for name in wgmma tcgen05; do
+  [ $name = wgmma ] && text='wgmma.fence.sync.aligned;' || text='tcgen05.fence::before_thread_sync;'
+  echo "__global__ void newer(float *to) { __shared__ float tile[32][32]; tile[threadIdx.x][0] = 1; asm volatile(\"$text\"); __syncthreads();
+    to[threadIdx.x] = tile[0][threadIdx.x]; }" >newer/$name.cu
+done
+scan newer/wgmma.cu --block 32x1x1
+expect 0 '1 file, 1 kernel with shared memory, 1 with conflicts'
+nvcc -arch=sm_100a --dryrun -ptx newer/tcgen05.cu >/dev/null 2>&1 && { scan newer && expect 0 '2 files, 1 kernel with shared memory'; }
+echo '__global__ void wrong() { asm volatile("wgmma.fence.sync.aligned;"); y; }' >newer/wrong.cu
+scan newer/wrong.cu
+expect 2
+grep -q 'identifier "y" is undefined' out err || complain 'the mistake of wrong.cu is not told'
+
 # A file that is named must hold something; limits.
 scan project/more/libnone.so
 expect 2

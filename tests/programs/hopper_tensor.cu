@@ -1,6 +1,7 @@
 // Tensor copies: every swizzle mode, boxes that leave the tensor on all sides, fills, steps between elements, one to
 // five dimensions, addresses in shared memory that are no multiples of the pattern, stores and reductions.
 // says: cuTensorMapEncodeTiled: rows of the box have 256 bytes; with the 128-byte swizzle they can have 128
+// says: cuTensorMapEncodeTiled: the 128-byte swizzle with atoms of 32 or 64 bytes needs compute capability 10.0
 // flags: -gencode arch=compute_90a,code=sm_90a -gencode arch=compute_90a,code=compute_90a
 #include "hopper.h"
 
@@ -252,5 +253,8 @@ int main(int count, char **) {
   cuuint32_t box[] = {64, 8}, step[] = {1, 1};
   CUresult refused = encode(&map, CU_TENSOR_MAP_DATA_TYPE_FLOAT32, 2, source, size, stride, box, step, CU_TENSOR_MAP_INTERLEAVE_NONE,
                             CU_TENSOR_MAP_SWIZZLE_128B, CU_TENSOR_MAP_L2_PROMOTION_NONE, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
-  return refused != CUDA_ERROR_INVALID_VALUE;
+  box[0] = 32;
+  CUresult newer = encode(&map, CU_TENSOR_MAP_DATA_TYPE_FLOAT32, 2, source, size, stride, box, step, CU_TENSOR_MAP_INTERLEAVE_NONE,
+                          (CUtensorMapSwizzle)4, CU_TENSOR_MAP_L2_PROMOTION_NONE, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
+  return refused != CUDA_ERROR_INVALID_VALUE || newer != CUDA_ERROR_INVALID_VALUE;
 }

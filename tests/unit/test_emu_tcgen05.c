@@ -449,8 +449,8 @@ static void lanes_are_shifted(void **state) {
   bed_close(&at);
 }
 
-/* A kernel of one block, and what is wrong with it. */
-static void check_fault(const char *body, const char *expected) {
+/* A kernel of one block, and what is wrong with it; NULL: nothing. */
+static void check_text(const char *body, bool check_races, const char *expected) {
   char text[2048];
   snprintf(text, sizeof text,
            ".version 8.7\n.target sm_100a\n.address_size 64\n.visible .entry k() {\n"
@@ -462,10 +462,38 @@ static void check_fault(const char *body, const char *expected) {
   bed at;
   bed_open_text(&at, "fault.ptx", text, strlen(text), NULL);
   bf_emu_launch launch = bed_launch(&at, "k", 1, 32, NULL, 0);
+  launch.check_races = check_races;
   bf_emu_result result = bed_run(&at, &launch);
-  if (!result.fault.kind || !strstr(result.fault.text, expected) || !result.fault.line)
-    fail_msg("%s: '%s', not '%s'", body, result.fault.text, expected);
+  bool is_told =
+      result.fault.kind && expected && strstr(result.fault.text, expected) && result.fault.line;
+  if (expected ? !is_told : result.fault.kind)
+    fail_msg("%s: '%s', not '%s'", body, result.fault.text, expected ? expected : "");
   bed_close(&at);
+}
+
+static void check_fault(const char *body, const char *expected) {
+  check_text(body, false, expected);
+}
+
+#define ALLOC "tcgen05.alloc.cta_group::1.sync.aligned.shared::cta.b32 [%r0], 64;\n"
+#define DEALLOC "tcgen05.dealloc.cta_group::1.sync.aligned.b32 %r1, 64;\n"
+#define SHIFT "tcgen05.shift.cta_group::1.down [%r1];\n"
+#define LOAD(at) "tcgen05.ld.sync.aligned.32x32b.x1.b32 {%r2}, [%r1+" at "];\n"
+#define COMMIT                                                                                     \
+  "mov.u32 %r3, %laneid; setp.eq.u32 %p, %r3, 0; add.u32 %r4, %r0, 8;\n"                           \
+  "@%p mbarrier.init.shared.b64 [%r4], 1; bar.sync 0;\n"                                           \
+  "@%p tcgen05.commit.cta_group::1.mbarrier::arrive::one.shared::cluster.b64 [%r4];\n"             \
+  "wait: mbarrier.try_wait.parity.shared.b64 %p, [%r4], 0; @!%p bra wait;\n"
+
+/* All that was allocated is given back, and what is on its way to columns is waited for. */
+static void ends_are_told(void **state) {
+  (void)state;
+  check_text(ALLOC, false, "64 columns of tensor memory are allocated");
+  check_text(ALLOC DEALLOC, false, NULL);
+  check_text(ALLOC SHIFT LOAD("0") COMMIT DEALLOC, true,
+             "column 0 of tensor memory: thread (0,0,0) has issued what writes there");
+  check_text(ALLOC SHIFT LOAD("0") COMMIT DEALLOC, false, NULL);
+  check_text(ALLOC SHIFT LOAD("8") COMMIT LOAD("0") DEALLOC, true, NULL);
 }
 
 static void mistakes_are_told(void **state) {
@@ -483,6 +511,7 @@ static void mistakes_are_told(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(products_are_right), cmocka_unit_test(shapes_are_right),
-      cmocka_unit_test(lanes_are_shifted), cmocka_unit_test(mistakes_are_told)};
+      cmocka_unit_test(lanes_are_shifted), cmocka_unit_test(mistakes_are_told),
+      cmocka_unit_test(ends_are_told)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

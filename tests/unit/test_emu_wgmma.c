@@ -167,6 +167,8 @@ static void copies_arrive_when_waited_for(void **state) {
 static void hopeless_waits_are_reported(void **state) {
   (void)state;
   check_fault(START WAIT, BF_EMU_DEADLOCK, "1 of 1 arrivals and 0 bytes");
+  check_fault(START COPY("%s", "%in", "16") "mbarrier.inval.shared.b64 [%b];\n" WAIT,
+              BF_EMU_DEADLOCK, "has been invalidated");
   check_fault(START "mbarrier.arrive.expect_tx.shared.b64 %q, [%b], 32;\n" COPY("%s", "%in", "16")
                   WAIT,
               BF_EMU_DEADLOCK, "0 of 1 arrivals and 16 bytes (no copy");

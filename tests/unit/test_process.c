@@ -292,6 +292,20 @@ static void test_ranks(void **state) {
   unsetenv("OMPI_COMM_WORLD_LOCAL_SIZE");
 }
 
+/* Source without an architecture is compiled for the next one where an instruction is missing. */
+static void test_architectures(void **state) {
+  (void)state;
+  static const char missing[] =
+      "ptxas x.ptx, line 7; error : Instruction 'wgmma.fence' not supported on .target 'sm_90'";
+  assert_string_equal(bf_process_next_architecture(NULL, NULL), "sm_90");
+  assert_string_equal(bf_process_next_architecture("sm_90", missing), "sm_90a");
+  assert_string_equal(bf_process_next_architecture("sm_90a", missing), "sm_100a");
+  assert_null(bf_process_next_architecture("sm_100a", missing));
+  assert_null(
+      bf_process_next_architecture("sm_90", "x.cu(3): error: identifier \"y\" is undefined"));
+  assert_null(bf_process_next_architecture("sm_90", NULL));
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_kept),        cmocka_unit_test(test_closed),
@@ -300,7 +314,7 @@ int main(void) {
       cmocka_unit_test(test_not_run),     cmocka_unit_test(test_memory_file),
       cmocka_unit_test(test_folder),      cmocka_unit_test(test_find),
       cmocka_unit_test(test_preload),     cmocka_unit_test(test_ranks),
-      cmocka_unit_test(test_other_ranks),
+      cmocka_unit_test(test_other_ranks), cmocka_unit_test(test_architectures),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

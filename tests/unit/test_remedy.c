@@ -17,8 +17,9 @@ static bf_access column(void) {
   return access;
 }
 
-/* The remedy of a kernel that reads a column of a tile and of which the hardware moves what. */
-static bf_remedy remedy_with(bf_operand_kind kind, bf_operand what) {
+/* The remedy of a kernel that reads a column of a tile, of which the hardware moves what; where
+ * beside is not 0, it does so twice, and so many times a column of the tile behind it. */
+static bf_remedy remedy_beside(bf_operand_kind kind, bf_operand what, unsigned beside) {
   bf_machine *machine;
   bf_diagnostic diagnostic;
   bf_remedy remedy;
@@ -26,24 +27,35 @@ static bf_remedy remedy_with(bf_operand_kind kind, bf_operand what) {
   bf_workload *workload;
   assert_int_equal(bf_machine_load("hopper", NULL, &machine, &diagnostic), BF_OK);
   assert_int_equal(bf_workload_create(&workload), BF_OK);
+  access.count = beside ? 2 : 1;
+  uint64_t accesses = access.count + beside;
   assert_int_equal(bf_workload_add(workload, &access), BF_OK);
+  for (uint32_t lane = 0; lane < 32; lane++)
+    access.address[lane] += 4096;
+  access.count = beside;
+  if (beside)
+    assert_int_equal(bf_workload_add(workload, &access), BF_OK);
   bf_costs_line line = {.line = 1};
   line.operand[kind] = (bf_operand_sum){.what = what, .times = what.bytes ? 1 : 0};
   uint64_t products = kind == BF_OPERAND_B ? 1 : 0;
   bf_costs_kernel kernel = {.name = "k",
                             .launches = 1,
-                            .accesses = 1 + products,
-                            .wavefronts = 32,
-                            .ideal = 1,
-                            .conflicts = 31,
+                            .accesses = accesses + products,
+                            .wavefronts = 32 * accesses,
+                            .ideal = accesses,
+                            .conflicts = 31 * accesses,
                             .line = &line,
                             .lines = 1,
                             .access = workload};
-  assert_int_equal(bf_remedy_find(machine, "none", BF_LOCK_PLAIN, &kernel, 0, &remedy, &diagnostic),
-                   BF_OK);
+  assert_int_equal(
+      bf_remedy_find(machine, "none", BF_LOCK_PLAIN, &kernel, 60, &remedy, &diagnostic), BF_OK);
   bf_workload_free(workload);
   bf_machine_free(machine);
   return remedy;
+}
+
+static bf_remedy remedy_with(bf_operand_kind kind, bf_operand what) {
+  return remedy_beside(kind, what, 0);
 }
 
 static void tiles_of_threads_are_padded(void **state) {
@@ -57,6 +69,25 @@ static void tiles_of_threads_are_padded(void **state) {
       (bf_operand){
           .rows = 32, .columns = 32, .bytes = 4096, .type = "f32", .first = 4096, .end = 8192});
   assert_string_equal(remedy.hash, "pad:32+1");
+  assert_non_null(strstr(remedy.code, "arrays that no copy moves"));
+}
+
+/* Two tiles, of which a copy moves the first: the fix is counted with the second alone, or with the
+ * first alone, whichever leaves less. */
+static void arrays_beside_are_fixed_alone(void **state) {
+  (void)state;
+  for (int is_bulk = 0; is_bulk < 2; is_bulk++)
+    for (unsigned times = 1; times < 4; times += 2) {
+      bf_operand box = {.rows = is_bulk ? 1 : 32, .bytes = 4096, .first = 0, .end = 4096};
+      strcpy(box.type, is_bulk ? "" : "f32");
+      bf_remedy remedy = remedy_beside(BF_OPERAND_LOADED, box, times);
+      bool is_swizzle = !is_bulk && times == 1;
+      assert_true(remedy.exists);
+      assert_int_equal(remedy.before, 31 * (2 + times));
+      assert_string_equal(remedy.hash, is_swizzle ? "tma:128" : "pad:32+1");
+      assert_int_equal(remedy.after, is_swizzle ? 2 * 3 + 31 * times : 2 * 31);
+      assert_int_equal(strstr(remedy.code, "arrays that no copy moves") == NULL, is_swizzle);
+    }
 }
 
 /* A tensor copy cannot pad; its swizzle leaves four rows of a column in each bank. */
@@ -96,6 +127,7 @@ static void other_tiles_are_left(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(tiles_of_threads_are_padded),
+      cmocka_unit_test(arrays_beside_are_fixed_alone),
       cmocka_unit_test(tiles_of_tensor_copies_are_swizzled),
       cmocka_unit_test(other_tiles_are_left),
   };

@@ -227,6 +227,31 @@ __global__ void __cluster_dims__(2) far_turn_race(int *out) {
   cluster.sync();
 }
 
+// Memory of a block that may not have begun, and of one that may end first; whichever does, the
+// second is told.
+__global__ void __cluster_dims__(2) far_early_race(int *out) {
+  __shared__ int word;
+  auto cluster = cooperative_groups::this_cluster();
+  *cluster.map_shared_rank(&word, blockIdx.x ^ 1) = 7; // far_early_race writes
+  cluster.sync();
+  out[blockIdx.x] = word;
+}
+__noinline__ __device__ int read_late(const int *word) { // that stays a function: its end is not that of the kernel
+  int value;
+  asm volatile("ld.u32 %0, [%1];" : "=r"(value) : "l"(word) : "memory"); // far_late reads
+  return value;
+}
+template <unsigned reader> __device__ void far_late(int *out) {
+  __shared__ int word;
+  auto cluster = cooperative_groups::this_cluster();
+  word = blockIdx.x;
+  cluster.sync();
+  if (blockIdx.x == reader)
+    *out = read_late(cluster.map_shared_rank(&word, reader ^ 1));
+}
+__global__ void __cluster_dims__(2) far_late_0_race(int *out) { far_late<0>(out); }
+__global__ void __cluster_dims__(2) far_late_1_race(int *out) { far_late<1>(out); }
+
 __global__ void __cluster_dims__(2) far_fine(int *out) {
   __shared__ int row[THREADS], sum;
   auto cluster = cooperative_groups::this_cluster();
@@ -382,6 +407,21 @@ static void run_streams(const char *name) {
   } else if (!strcmp(name, "legacy_race")) {
     add<<<1, THREADS>>>(memory);
     add<<<1, THREADS, 0, b>>>(memory);
+  } else if (!strcmp(name, "programmatic_fine")) {
+    cudaEvent_t early;
+    cudaEventCreateWithFlags(&early, cudaEventDisableTiming);
+    cudaLaunchAttribute attribute = {};
+    attribute.id = cudaLaunchAttributeProgrammaticEvent;
+    attribute.val.programmaticEvent.event = early;
+    cudaLaunchConfig_t how = {};
+    how.gridDim = 1;
+    how.blockDim = THREADS;
+    how.stream = a;
+    how.attrs = &attribute;
+    how.numAttrs = 1;
+    cudaLaunchKernelEx(&how, add, memory);
+    cudaStreamWaitEvent(b, early);
+    add<<<1, THREADS, 0, b>>>(memory);
   } else if (!strcmp(name, "streams_fine")) {
     add<<<1, THREADS, 0, a>>>(memory);
     add<<<1, THREADS, 0, b>>>(memory + 512);
@@ -426,6 +466,9 @@ int main(int, char **argument) {
   CASE(far_load_race, 2, 1, memory);
   CASE(far_atomic_race, 2, 1, memory);
   CASE(far_turn_race, 2, 1, memory);
+  CASE(far_early_race, 2, THREADS, memory);
+  CASE(far_late_0_race, 2, THREADS, memory);
+  CASE(far_late_1_race, 2, THREADS, memory);
   CASE(far_fine, 2, THREADS, memory);
   CASE(far_arrival_fine, 2, THREADS, memory);
   CASE(send_race, 2, THREADS, memory);
