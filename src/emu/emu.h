@@ -22,6 +22,11 @@
 
 enum { BF_EMU_LANES = 32, BF_EMU_MOST_THREADS = 1024 };
 
+/* Shared memory of a block that the system reserves where a kernel asks for it, behind the block's
+ * own: CUDA's programming guide has 1 KiB per block of compute capability 8.0 and up. Cooperative
+ * groups keep tiles of several warps there. */
+enum { BF_EMU_RESERVED_BYTES = 1024 };
+
 /* ---- Devices and their memory ---- */
 
 typedef struct bf_emu bf_emu;
