@@ -129,6 +129,7 @@ typedef struct rt_object {
   double seconds;         /* when it was recorded, by rt_seconds */
   rt_pool *pool;          /* of a pool (pool.c) */
   struct rt_clock *clock; /* of an event: what it follows (order.h), or NULL */
+  uint8_t *attributes;    /* of a stream: values that were set (attributes.c), or NULL */
 } rt_object;
 
 typedef struct rt_context {
@@ -190,6 +191,7 @@ typedef struct rt_context {
   struct rt_order *order; /* of launches (order.h); NULL: races are not looked for */
   uint64_t graphs_made, captures_made;
   uint64_t objects_made;
+  uint8_t *default_attributes;            /* of the default streams (attributes.c), or NULL */
   rt_object *default_pool, *current_pool; /* NULL: not asked for yet; the default one */
   size_t limit[8];
   int cache_config;
