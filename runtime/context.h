@@ -34,6 +34,12 @@ enum {
   RT_FLAGS_SHIFT = 8 /* what the program gave stands above */
 };
 
+/* Whether the host may use memory of the device as well: cudaMallocManaged, or a variable that is
+ * managed. */
+static inline bool rt_is_managed(const bf_emu_range *range) {
+  return (range->flags & RT_MANAGED) || range->is_managed;
+}
+
 /* The GPU that programs see: numbers of the machine's best known product, or of the GPU that is
  * simulated. */
 typedef struct rt_device {

@@ -46,6 +46,7 @@ typedef struct bf_emu_range {
   bf_emu_memory memory;
   unsigned flags;  /* as given to bf_emu_alloc or bf_emu_register; for the caller's use */
   uint64_t serial; /* grows with every range added to the device */
+  bool is_managed; /* a variable that the host uses as well: .attribute(.managed) */
 } bf_emu_range;
 
 /* bytes of device memory (0 counts as 1) aligned to 512 bytes; BF_NO_MEMORY where there is none.
