@@ -127,6 +127,10 @@ API(cudaMemGetInfo, size_t *available, size_t *total) {
 
 API(cudaDeviceReset, void) {
   RT_SYNCHRONISE(context);
+  bf_diagnostic diagnostic = {0};
+  for (const rt_module *module = context->modules; module; module = module->next)
+    if (module->loaded && bf_emu_restore(module->loaded, &diagnostic))
+      rt_complain(context, &diagnostic);
   rt_free_all(context);
   rt_destroy_arrays(context);
   rt_destroy_textures(context);

@@ -125,6 +125,8 @@ typedef struct bf_emu_kernel bf_emu_kernel;
 int bf_emu_load(bf_emu *emu, const bf_ptx_module *ptx, bf_emu_module **module,
                 bf_diagnostic *diagnostic);
 void bf_emu_unload(bf_emu_module *module);
+/* Gives all variables of the module the values that they had when it was loaded. */
+int bf_emu_restore(bf_emu_module *module, bf_diagnostic *diagnostic);
 /* The .global or .const variable called name; false where there is none. */
 bool bf_emu_variable(const bf_emu_module *module, const char *name, bf_emu_range *range);
 /* Whether kernels may call a function of that name which no module defines. */
