@@ -34,6 +34,12 @@ enum {
   RT_FLAGS_SHIFT = 8 /* what the program gave stands above */
 };
 
+/* Whether the host may use memory of the device as well: cudaMallocManaged, or a variable that is
+ * managed. */
+static inline bool rt_is_managed(const bf_emu_range *range) {
+  return (range->flags & RT_MANAGED) || range->is_managed;
+}
+
 /* The GPU that programs see: numbers of the machine's best known product, or of the GPU that is
  * simulated. */
 typedef struct rt_device {
@@ -131,6 +137,7 @@ typedef struct rt_object {
   double seconds;         /* when it was recorded, by rt_seconds */
   rt_pool *pool;          /* of a pool (pool.c) */
   struct rt_clock *clock; /* of an event: what it follows (order.h), or NULL */
+  uint8_t *attributes;    /* of a stream: values that were set (attributes.c), or NULL */
 } rt_object;
 
 typedef struct rt_context {
@@ -192,6 +199,7 @@ typedef struct rt_context {
   struct rt_order *order; /* of launches (order.h); NULL: races are not looked for */
   uint64_t graphs_made, captures_made;
   uint64_t objects_made;
+  uint8_t *default_attributes;            /* of the default streams (attributes.c), or NULL */
   rt_object *default_pool, *current_pool; /* NULL: not asked for yet; the default one */
   size_t limit[8];
   int cache_config;

@@ -422,3 +422,93 @@ API(cudaMemcpyBatchAsync, void *const *to, const void *const *from, const size_t
   return copy_all(to, from, bytes, count, failed, stream);
 }
 PER_THREAD(cudaMemcpyBatchAsync, ptsz);
+
+/* Operands of copies of boxes: cudaMemcpy3DOperand. Lengths of memory are in texels where the other
+ * side is an array. */
+enum { OPERAND_POINTER = 1, OPERAND_ARRAY = 2 };
+typedef struct operand {
+  int type;
+  union {
+    struct {
+      void *address;
+      size_t row, rows; /* 0: as long as the box */
+      rt_location hint;
+    } memory;
+    struct {
+      void *array;
+      rt_position position;
+    } texels;
+  };
+} operand;
+
+typedef struct box_copy {
+  operand source, target;
+  rt_extent extent;
+  int order;
+  unsigned flags;
+} box_copy;
+
+/* Bytes of a texel of an array operand, and 1 of memory; 0 for what is neither. */
+static size_t unit_of(const rt_context *context, const operand *of) {
+  side at;
+  size_t bytes = 1;
+  if (of->type == OPERAND_ARRAY)
+    return rt_array_side(context, of->texels.array, (rt_position){0, 0, 0}, &at, &bytes) ? bytes
+                                                                                         : 0;
+  return of->type == OPERAND_POINTER && of->memory.address ? 1 : 0;
+}
+
+/* One side of a copy: the array and the position in it, or memory with its pitch. */
+static void read_operand(const operand *of, const rt_extent *box, size_t unit_bytes, void **array,
+                         rt_position *position, rt_pitched *memory) {
+  if (of->type == OPERAND_ARRAY) {
+    *array = of->texels.array;
+    *position = of->texels.position;
+    return;
+  }
+  size_t row = of->memory.row ? of->memory.row : box->width;
+  *memory = (rt_pitched){of->memory.address, row * unit_bytes, row * unit_bytes,
+                         of->memory.rows ? of->memory.rows : box->height};
+}
+
+/* Does one copy of a batch; a cudaError. */
+static int copy_one_box(rt_context *context, const box_copy *one, void *stream) {
+  size_t from_bytes = unit_of(context, &one->source), to_bytes = unit_of(context, &one->target);
+  size_t unit_bytes = from_bytes > to_bytes ? from_bytes : to_bytes;
+  rt_copy_3d plain = {.extent = one->extent, .direction = RT_DEFAULT};
+  if (!from_bytes || !to_bytes || !one->extent.width || !one->extent.height || !one->extent.depth)
+    return cudaErrorInvalidValue;
+  read_operand(&one->source, &one->extent, unit_bytes, &plain.source_array, &plain.source_position,
+               &plain.source);
+  read_operand(&one->target, &one->extent, unit_bytes, &plain.target_array, &plain.target_position,
+               &plain.target);
+  return rt_is_recorded(context, stream) ? rt_capture_copy(context, stream, &plain)
+                                         : rt_copy(context, &plain);
+}
+
+/* Does copies of boxes one after the other; *failed is the first that cannot be done. */
+static int copy_boxes(size_t count, const box_copy *list, size_t *failed, void *stream) {
+  RT_ENTER_DEVICE(context);
+  if (!rt_is_stream(context, stream))
+    return rt_leave(context, cudaErrorInvalidResourceHandle);
+  int error = list && count && stream ? cudaSuccess : cudaErrorInvalidValue;
+  for (size_t i = 0; i < count && error == cudaSuccess; i++) {
+    error = copy_one_box(context, &list[i], stream);
+    if (error != cudaSuccess && failed)
+      *failed = i;
+  }
+  return rt_leave(context, error);
+}
+
+#if CUDART_MAJOR >= 13
+API(cudaMemcpy3DBatchAsync, size_t count, const void *list, unsigned long long flags,
+    void *stream) {
+  size_t *failed = NULL;
+#else
+API(cudaMemcpy3DBatchAsync, size_t count, const void *list, size_t *failed,
+    unsigned long long flags, void *stream) {
+#endif
+  (void)flags;
+  return copy_boxes(count, list, failed, stream);
+}
+PER_THREAD(cudaMemcpy3DBatchAsync, ptsz);

@@ -183,9 +183,12 @@ static bool graphs_differ(const rt_graph *a, const rt_graph *b, update *u) {
   const rt_node *x = a->first, *y = b->first;
   for (rt_node *node = a->first; node; node = node->next)
     node->number = number++;
+  unsigned wanted = number;
   number = 0;
   for (rt_node *node = b->first; node; node = node->next)
     node->number = number++;
+  if (number != wanted)
+    return differs(u, UPDATE_TOPOLOGY, NULL, NULL);
   for (; x && y; x = x->next, y = y->next) {
     const rt_node *shown = y->original ? y->original : y;
     if (x->kind != y->kind)
@@ -201,7 +204,7 @@ static bool graphs_differ(const rt_graph *a, const rt_graph *b, update *u) {
     if (is_fixed && memcmp(&x->memory, &y->memory, sizeof x->memory) != 0)
       return differs(u, UPDATE_PARAMETERS, shown, NULL);
   }
-  return x || y ? differs(u, UPDATE_TOPOLOGY, y ? y->original : NULL, NULL) : false;
+  return false;
 }
 
 /* Lets every node do what the node at its place in the other graph does. */

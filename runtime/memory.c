@@ -127,6 +127,10 @@ API(cudaMemGetInfo, size_t *available, size_t *total) {
 
 API(cudaDeviceReset, void) {
   RT_SYNCHRONISE(context);
+  bf_diagnostic diagnostic = {0};
+  for (const rt_module *module = context->modules; module; module = module->next)
+    if (module->loaded && bf_emu_restore(module->loaded, &diagnostic))
+      rt_complain(context, &diagnostic);
   rt_free_all(context);
   rt_destroy_arrays(context);
   rt_destroy_textures(context);
@@ -279,7 +283,7 @@ API(cudaPointerGetAttributes, rt_pointer_attributes *to, const void *address) {
   *to = (rt_pointer_attributes){.type = UNREGISTERED, .device = -2};
   if (bf_emu_find(context->emu, (uint64_t)(uintptr_t)address, &range)) {
     bool is_host = range.memory == BF_EMU_HOST && !(range.flags & RT_MAPPED);
-    to->type = range.flags & RT_MANAGED ? MANAGED : is_host ? HOST : DEVICE;
+    to->type = rt_is_managed(&range) ? MANAGED : is_host ? HOST : DEVICE;
     to->device = 0;
     to->device_pointer = (void *)(uintptr_t)address;
     to->host_pointer = to->type == DEVICE ? NULL : to->device_pointer;

@@ -253,7 +253,8 @@ static bool is_meddled(const rt_context *context, const bf_emu_touched *touched)
   if (!__atomic_load_n(&context->is_busy, __ATOMIC_ACQUIRE))
     return false;
   for (unsigned i = 0; i < touched->ranges; i++)
-    if (touched->range[i].flags & (RT_MANAGED | RT_PINNED | RT_REGISTERED))
+    if (rt_is_managed(&touched->range[i]) ||
+        (touched->range[i].flags & (RT_PINNED | RT_REGISTERED)))
       return true;
   return __atomic_load_n(&context->is_meddled, __ATOMIC_RELAXED);
 }

@@ -36,6 +36,7 @@ int rt_destroy_object(rt_context *context, void *handle, int kind) {
   if (!object)
     return cudaErrorInvalidResourceHandle;
   rt_map_remove(&context->objects, handle);
+  free(object->attributes);
   free(object->clock);
   rt_pool_free(object->pool);
   free(object);
@@ -46,10 +47,13 @@ void rt_destroy_objects(rt_context *context) {
   size_t cursor = 0;
   for (rt_object *object; (object = rt_map_next(&context->objects, &cursor));) {
     rt_map_remove(&context->objects, object);
+    free(object->attributes);
     free(object->clock);
     rt_pool_free(object->pool);
     free(object);
   }
+  free(context->default_attributes);
+  context->default_attributes = NULL;
   context->default_pool = context->current_pool = NULL;
 }
 

@@ -38,7 +38,7 @@ static int put(void *to, uint64_t value, size_t bytes) {
 /* An attribute of an address in a range; a CUresult. */
 static int get(const bf_emu_range *range, int attribute, dr_address address, void *to) {
   bool is_host = range->memory == BF_EMU_HOST && !(range->flags & RT_MAPPED);
-  bool is_managed = range->flags & RT_MANAGED;
+  bool is_managed = rt_is_managed(range);
   dr_context *context = NULL;
   switch (attribute) {
   case IN_CONTEXT:

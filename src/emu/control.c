@@ -327,7 +327,15 @@ static uint64_t uniform_special(bf_emu_warp *warp, const bf_emu_op *op) {
     return bf_emu_clock_nanoseconds(warp, op) >> 32;
   case BF_PTX_SPECIAL_TOTAL_SMEM_SIZE:
   case BF_PTX_SPECIAL_AGGR_SMEM_SIZE:
-    return warp->block->shared_bytes;
+    return flight->reserved_at;
+  case BF_PTX_SPECIAL_RESERVED_SMEM_BEGIN:
+    return flight->reserved_at;
+  case BF_PTX_SPECIAL_RESERVED_SMEM_END:
+    return flight->shared_bytes;
+  case BF_PTX_SPECIAL_RESERVED_SMEM_CAP:
+    return BF_EMU_RESERVED_BYTES;
+  case BF_PTX_SPECIAL_RESERVED_SMEM: /* its two parts: which begins where is not documented */
+    return flight->reserved_at + (op->c ? BF_EMU_RESERVED_BYTES / 2 : 0);
   case BF_PTX_SPECIAL_DYNAMIC_SMEM_SIZE:
     return launch->dynamic_shared_bytes;
   default:

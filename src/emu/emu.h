@@ -22,6 +22,11 @@
 
 enum { BF_EMU_LANES = 32, BF_EMU_MOST_THREADS = 1024 };
 
+/* Shared memory of a block that the system reserves where a kernel asks for it, behind the block's
+ * own: CUDA's programming guide has 1 KiB per block of compute capability 8.0 and up. Cooperative
+ * groups keep tiles of several warps there. */
+enum { BF_EMU_RESERVED_BYTES = 1024 };
+
 /* ---- Devices and their memory ---- */
 
 typedef struct bf_emu bf_emu;
@@ -41,6 +46,7 @@ typedef struct bf_emu_range {
   bf_emu_memory memory;
   unsigned flags;  /* as given to bf_emu_alloc or bf_emu_register; for the caller's use */
   uint64_t serial; /* grows with every range added to the device */
+  bool is_managed; /* a variable that the host uses as well: .attribute(.managed) */
 } bf_emu_range;
 
 /* bytes of device memory (0 counts as 1) aligned to 512 bytes; BF_NO_MEMORY where there is none.
@@ -119,6 +125,8 @@ typedef struct bf_emu_kernel bf_emu_kernel;
 int bf_emu_load(bf_emu *emu, const bf_ptx_module *ptx, bf_emu_module **module,
                 bf_diagnostic *diagnostic);
 void bf_emu_unload(bf_emu_module *module);
+/* Gives all variables of the module the values that they had when it was loaded. */
+int bf_emu_restore(bf_emu_module *module, bf_diagnostic *diagnostic);
 /* The .global or .const variable called name; false where there is none. */
 bool bf_emu_variable(const bf_emu_module *module, const char *name, bf_emu_range *range);
 /* Whether kernels may call a function of that name which no module defines. */

@@ -226,6 +226,7 @@ struct bf_emu_kernel {
   uint64_t dynamic_offset; /* of dynamic shared memory in the block's shared memory */
   bool uses_cluster;       /* it waits for its cluster, which may be a block alone */
   bool uses_system;        /* it has atomics that the host sees */
+  bool uses_reserved;      /* it asks for the shared memory that the system reserves */
   bool owns_rows;          /* it was rewritten: blocks reach all of their last row */
   bool reserves_stack;     /* it, or a function of it, uses alloca */
   struct bf_emu_kernel *next;
@@ -460,6 +461,7 @@ typedef struct bf_emu_flight {
   uint64_t blocks;
   uint64_t stack_bytes;  /* of local memory per thread */
   uint64_t shared_bytes; /* per block */
+  uint64_t reserved_at;  /* in it: what the system reserves, or its end */
   uint32_t cluster[3];   /* blocks of a cluster in each direction */
   bool is_clustered;     /* the launch or the kernel asked for clusters */
   bf_emu_worker *worker;

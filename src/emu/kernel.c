@@ -77,7 +77,14 @@ static void add_shared(bf_emu_decoder *decoder, const bf_ptx_variable *variable)
   decoder->shared[decoder->shareds++] = (bf_emu_offset){variable, 0};
 }
 
+static bool is_of_reserved(bf_ptx_special special) {
+  return special >= BF_PTX_SPECIAL_RESERVED_SMEM_BEGIN && special <= BF_PTX_SPECIAL_RESERVED_SMEM;
+}
+
+/* Notes what shared memory an operand names. */
 static void add_shared_of_operand(bf_emu_decoder *decoder, const bf_ptx_operand *operand) {
+  if (operand->kind == BF_PTX_SPECIAL)
+    decoder->kernel->uses_reserved |= is_of_reserved(operand->special);
   if (operand->kind == BF_PTX_SYMBOL) {
     if (operand->symbol->kind == BF_PTX_SYMBOL_VARIABLE)
       add_shared(decoder, operand->symbol->variable);

@@ -550,6 +550,11 @@ static void prepare(bf_emu_flight *flight, bf_emu *emu, const bf_emu_launch *lau
   flight->shared_bytes = kernel->dynamic_offset + launch->dynamic_shared_bytes;
   if (kernel->owns_rows)
     flight->shared_bytes += -flight->shared_bytes % BF_PTX_ROW_BYTES;
+  flight->reserved_at = flight->shared_bytes;
+  if (kernel->uses_reserved) {
+    flight->reserved_at += -flight->reserved_at % BF_PTX_ROW_BYTES;
+    flight->shared_bytes = flight->reserved_at + BF_EMU_RESERVED_BYTES;
+  }
   flight->workers = launch->workers ? launch->workers : bf_cores();
   if (flight->workers > blocks_to_run(flight))
     flight->workers = (unsigned)blocks_to_run(flight);

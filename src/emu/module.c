@@ -122,18 +122,36 @@ static int initialise(const bf_emu_module *module, const bf_ptx_operand *value,
   return BF_OK;
 }
 
+static bool is_managed(const bf_ptx_variable *variable) {
+  return variable->attribute && strstr(variable->attribute, "managed");
+}
+
+/* The value that variable i begins with, in memory that is 0. */
+static int set_variable(const bf_emu_module *module, unsigned i, bf_diagnostic *diagnostic) {
+  const bf_ptx_variable *variable = module->placed[i].variable;
+  uint8_t *memory = (uint8_t *)(uintptr_t)module->placed[i].address;
+  return variable->initialiser ? initialise(module, variable->initialiser, variable, 0, memory,
+                                            variable->bytes, diagnostic)
+                               : BF_OK;
+}
+
+int bf_emu_restore(bf_emu_module *module, bf_diagnostic *diagnostic) {
+  for (unsigned i = 0; i < module->variables; i++) {
+    memset((void *)(uintptr_t)module->placed[i].address, 0, module->placed[i].variable->bytes);
+    BF_TRY(set_variable(module, i, diagnostic));
+  }
+  return BF_OK;
+}
+
 /* Initialises all variables and makes them known to the device. */
 static int fill(bf_emu_module *module, bf_diagnostic *diagnostic) {
   for (unsigned i = 0; i < module->variables; i++) {
     const bf_ptx_variable *variable = module->placed[i].variable;
-    uint8_t *memory = (uint8_t *)(uintptr_t)module->placed[i].address;
-    if (variable->initialiser)
-      BF_TRY(initialise(module, variable->initialiser, variable, 0, memory, variable->bytes,
-                        diagnostic));
+    BF_TRY(set_variable(module, i, diagnostic));
     bool is_const = variable->space == BF_PTX_SPACE_CONST;
-    bf_emu_entry entry = {
-        .public = {module->placed[i].address, variable->bytes, BF_EMU_VARIABLE, 0, 0},
-        .writable = !is_const};
+    bf_emu_entry entry = {.public = {module->placed[i].address, variable->bytes, BF_EMU_VARIABLE, 0,
+                                     0, is_managed(variable)},
+                          .writable = !is_const};
     BF_TRY(bf_emu_add(module->emu, &entry, diagnostic));
     module->const_bytes += is_const ? variable->bytes : 0;
   }
@@ -208,8 +226,9 @@ uint64_t bf_emu_function_pointer(const bf_ptx_function *function) {
 bool bf_emu_variable(const bf_emu_module *module, const char *name, bf_emu_range *range) {
   for (unsigned i = 0; i < module->variables; i++)
     if (strcmp(module->placed[i].variable->name, name) == 0) {
-      *range = (bf_emu_range){module->placed[i].address, module->placed[i].variable->bytes,
-                              BF_EMU_VARIABLE, 0, 0};
+      const bf_ptx_variable *variable = module->placed[i].variable;
+      *range = (bf_emu_range){module->placed[i].address, variable->bytes, BF_EMU_VARIABLE, 0, 0,
+                              is_managed(variable)};
       return true;
     }
   return false;

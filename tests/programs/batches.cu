@@ -35,6 +35,37 @@ int main() {
   CHECK(cudaMemDiscardBatchAsync(address, bytes, 3, 0, stream));
   CHECK(cudaMemDiscardAndPrefetchBatchAsync(address, bytes, 3, where, first, 2, 0, stream));
 
+  // boxes: rows of 8 columns out of a pitched picture into an array, and back into rows of 16
+  const int width = 8, height = 4;
+  float *pitched, *rows;
+  size_t pitch;
+  cudaArray_t array;
+  cudaChannelFormatDesc texels = cudaCreateChannelDesc<float>();
+  CHECK(cudaMallocPitch(&pitched, &pitch, 100, height + 1));
+  CHECK(cudaMallocManaged(&rows, 16 * height * sizeof *rows));
+  CHECK(cudaMalloc3DArray(&array, &texels, make_cudaExtent(width + 2, height + 1, 0)));
+  float picture[5][25];
+  for (int i = 0; i < 125; i++)
+    picture[i / 25][i % 25] = i;
+  CHECK(cudaMemcpy2D(pitched, pitch, picture, 100, 100, height + 1, cudaMemcpyHostToDevice));
+  CHECK(cudaMemset(rows, 0, 16 * height * sizeof *rows));
+  cudaMemcpy3DBatchOp box[2] = {};
+  box[0].src.type = box[1].dst.type = cudaMemcpyOperandTypePointer;
+  box[0].src.op.ptr = {pitched + 3, pitch / sizeof(float), 0, {}};
+  box[0].dst.type = box[1].src.type = cudaMemcpyOperandTypeArray;
+  box[0].dst.op.array = box[1].src.op.array = {array, {1, 1, 0}};
+  box[1].dst.op.ptr = {rows, 16, 0, {}};
+  box[0].extent = box[1].extent = make_cudaExtent(width, height, 1);
+  box[0].srcAccessOrder = box[1].srcAccessOrder = cudaMemcpySrcAccessOrderStream;
+  CHECK(cudaMemcpy3DBatchAsync(2, box, 0, stream));
+  CHECK(cudaStreamSynchronize(stream));
+  wrong = 0;
+  for (int i = 0; i < 16 * height; i++)
+    wrong += rows[i] != (i % 16 < width ? picture[i / 16][i % 16 + 3] : 0);
+  printf("boxes: %d wrong\n", wrong);
+  box[1].dst.op.ptr.ptr = NULL;
+  printf("no place: %s\n", cudaGetErrorName(cudaMemcpy3DBatchAsync(2, box, 0, stream)));
+
   cudaMemPool_t pool, same;
   CHECK(cudaMemGetDefaultMemPool(&pool, &where[0], cudaMemAllocationTypePinned));
   CHECK(cudaDeviceGetDefaultMemPool(&same, 0));

@@ -1,7 +1,7 @@
 // Calls that ask, advise and attribute, as programs of public suites make them.
 #include "check.h"
 
-__device__ int variable[16];
+__device__ int variable[16], begun[4] = {5, 6, 7};
 __global__ void add(int *data) { data[threadIdx.x] += variable[threadIdx.x]; }
 
 static void CUDART_CB count(void *number) { ++*(int *)number; }
@@ -98,5 +98,12 @@ int main() {
   printf("batch: %d %d\n", host[0], host[63]);
   CHECK(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&value, add, 256, 0));
   printf("blocks: %d\n", value);
+  int changed[4] = {40, 41, 42, 43}, now[4] = {};
+  CHECK(cudaMemcpyToSymbol(begun, changed, sizeof changed));
+  CHECK(cudaMemcpyToSymbol(variable, changed, sizeof changed));
   CHECK(cudaDeviceReset());
+  CHECK(cudaMemcpyFromSymbol(now, begun, sizeof now));
+  printf("variables after a reset: %d %d %d %d,", now[0], now[1], now[2], now[3]);
+  CHECK(cudaMemcpyFromSymbol(now, variable, sizeof now));
+  printf(" %d\n", now[3]);
 }

@@ -87,6 +87,18 @@ static void explicit_nodes() {
   add_kernel(clone, NULL, 0, device, 1);
   cudaError_t error = cudaGraphExecUpdate(exec, clone, &result);
   printf("%s, result %d\n", cudaGetErrorName(error), (int)result.result);
+  cudaGraph_t pair;
+  cudaGraphExec_t pair_exec;
+  CHECK(cudaGraphCreate(&pair, 0));
+  node = add_kernel(pair, NULL, 0, device, 1);
+  cudaGraphNode_t before = add_kernel(pair, NULL, 0, device, 2);
+  CHECK(cudaGraphAddDependencies(pair, &before, &node, NULL, 1));
+  CHECK(cudaGraphInstantiate(&pair_exec, pair, 0));
+  CHECK(cudaGraphAddEmptyNode(&node, pair, NULL, 0));
+  error = cudaGraphExecUpdate(pair_exec, pair, &result);
+  CHECK(cudaGraphExecDestroy(pair_exec));
+  CHECK(cudaGraphDestroy(pair));
+  printf("one node more: %s, result %d\n", cudaGetErrorName(error), (int)result.result);
   CHECK(cudaGraphAddDependencies(graph, &both, &fill, NULL, 1)); // a ring
   cudaGraphExec_t never;
   printf("ring: %s\n", cudaGetErrorName(cudaGraphInstantiate(&never, graph, 0)));

@@ -3,6 +3,7 @@
 
 __managed__ int shared_count = 5;
 __managed__ float shared_values[16];
+__device__ int unshared;
 
 struct Node {
   int value;
@@ -47,6 +48,13 @@ int main() {
   CHECK(cudaPointerGetAttributes(&attributes, sum));
   printf("managed: %d, same address: %d\n", attributes.type == cudaMemoryTypeManaged,
          attributes.devicePointer == attributes.hostPointer);
+  CHECK(cudaPointerGetAttributes(&attributes, shared_values + 3));
+  printf("a variable: %d, at %s\n", attributes.type == cudaMemoryTypeManaged,
+         attributes.devicePointer == shared_values + 3 && attributes.hostPointer == shared_values + 3 ? "one address" : "two");
+  void *own;
+  CHECK(cudaGetSymbolAddress(&own, unshared));
+  CHECK(cudaPointerGetAttributes(&attributes, own));
+  printf("another: %d\n", attributes.type == cudaMemoryTypeManaged);
   while (first) {
     Node *next = first->next;
     CHECK(cudaFree(first));

@@ -71,6 +71,19 @@ int main() {
   int priority;
   CHECK(cudaStreamGetPriority(stream[2], &priority));
   printf("priority %s\n", priority == greatest ? "kept" : "lost");
+  cudaStreamAttrValue window = {}, kept = {};
+  window.accessPolicyWindow.base_ptr = device[0];
+  window.accessPolicyWindow.num_bytes = 512;
+  window.accessPolicyWindow.hitRatio = 0.5f;
+  window.accessPolicyWindow.hitProp = cudaAccessPropertyPersisting;
+  CHECK(cudaStreamSetAttribute(stream[0], cudaStreamAttributeAccessPolicyWindow, &window));
+  CHECK(cudaStreamGetAttribute(stream[1], cudaStreamAttributeAccessPolicyWindow, &kept));
+  printf("windows: %zu,", kept.accessPolicyWindow.num_bytes);
+  CHECK(cudaStreamCopyAttributes(stream[1], stream[0]));
+  CHECK(cudaStreamGetAttribute(stream[1], cudaStreamAttributeAccessPolicyWindow, &kept));
+  printf(" %zu bytes at %s,", kept.accessPolicyWindow.num_bytes, kept.accessPolicyWindow.base_ptr == device[0] ? "its place" : "another");
+  CHECK(cudaStreamGetAttribute(0, cudaStreamAttributeAccessPolicyWindow, &kept));
+  printf(" %zu in the default stream\n", kept.accessPolicyWindow.num_bytes);
   for (int s = 0; s < streams; s++) {
     CHECK(cudaStreamDestroy(stream[s]));
     CHECK(cudaFreeHost(host[s]));

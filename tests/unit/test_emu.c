@@ -158,6 +158,46 @@ static void local_constant_and_dynamic_memory(void **state) {
   bed_close(&at);
 }
 
+/* What the system reserves of shared memory lies behind the block's own, and no access reaches
+ * beyond it. */
+static void reserved_shared_memory(void **state) {
+  (void)state;
+  static const char text[] =
+      ".version 8.0\n.target sm_90\n.address_size 64\n.visible .entry k(.param .u64 out, .param "
+      ".u32 behind)\n{\n"
+      ".shared .align 4 .b8 own[12];\n.reg .b32 %r<9>;\n.reg .b64 %rd<3>;\n.reg .pred %p;\n"
+      "mov.u32 %r0, %reserved_smem_offset_begin;\nmov.u32 %r1, %reserved_smem_offset_end;\n"
+      "mov.u32 %r2, %reserved_smem_offset_cap;\nmov.u32 %r3, %reserved_smem_offset_1;\nmov.u32 "
+      "%r4, %total_smem_size;\n"
+      "mov.u32 %r5, 7;\nst.shared.u32 [own+8], %r5;\nst.shared.u32 [%r0], %r0;\nst.shared.u32 "
+      "[%r3+284], %r3;\n"
+      "ld.shared.u32 %r6, [own+8];\nld.param.u32 %r7, [behind];\nadd.u32 %r7, %r1, "
+      "%r7;\nst.shared.u32 [%r7+-4], %r0;\n"
+      "ld.param.u64 %rd0, [out];\nst.global.v4.u32 [%rd0], {%r0, %r1, %r2, %r3};\nst.global.v2.u32 "
+      "[%rd0+16], {%r4, %r6};\n"
+      "ret;\n}\n";
+  bed at;
+  bed_open_text(&at, "reserved", text, sizeof text - 1, NULL);
+  struct {
+    uint64_t out;
+    uint32_t behind;
+  } parameters = {bed_alloc(&at, 24, 0), 0};
+  bf_emu_launch launch = bed_launch(&at, "k", 2, 32, &parameters, sizeof parameters);
+  bed_run_well(&at, &launch);
+  const uint32_t *out = (const uint32_t *)(uintptr_t)parameters.out;
+  assert_true(out[0] >= 12 && out[0] % 128 == 0);
+  assert_int_equal(out[1] - out[0], 1024);
+  assert_int_equal(out[2], 1024);
+  assert_true(out[3] >= out[0] && out[3] + 288 <= out[1]);
+  assert_true(out[4] >= 12 && out[4] <= out[0]);
+  assert_int_equal(out[5], 7);
+  parameters.behind = 4;
+  bf_emu_fault fault = bed_run(&at, &launch).fault;
+  assert_int_equal(fault.kind, BF_EMU_OUT_OF_BOUNDS);
+  assert_int_equal(fault.address, out[1]);
+  bed_close(&at);
+}
+
 static void kernels_print(void **state) {
   (void)state;
   bed at;
@@ -645,6 +685,7 @@ int main(void) {
       cmocka_unit_test(calls_and_pointers),
       cmocka_unit_test(barriers_count),
       cmocka_unit_test(local_constant_and_dynamic_memory),
+      cmocka_unit_test(reserved_shared_memory),
       cmocka_unit_test(kernels_print),
       cmocka_unit_test(shuffles_of_lanes_apart),
       cmocka_unit_test(a_million_blocks),
