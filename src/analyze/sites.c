@@ -176,12 +176,16 @@ bf_parts bf_walk_take_apart(bf_expressions *values, bf_expression value) {
 }
 
 /* Moves addresses whose offset is unknown by a multiple of 1024 bytes, which is four rows of 32
- * banks of 8 bytes, to where none is negative. */
+ * banks of 8 bytes, to where none is negative or behind shared memory. Others stay, so that they
+ * are in the array that the address is made of. */
 static void settle_addresses(uint32_t mask, uint32_t *address) {
+  enum { BEHIND_SHARED_MEMORY = 1 << 18 };
   int32_t least = INT32_MAX;
   for (unsigned i = 0; i < BF_ANALYZE_LANES; i++)
     if (mask >> i & 1 && (int32_t)address[i] < least)
       least = (int32_t)address[i];
+  if (least >= 0 && least < BEHIND_SHARED_MEMORY)
+    return;
   uint32_t shift = (uint32_t)least & ~(uint32_t)1023;
   for (unsigned i = 0; i < BF_ANALYZE_LANES; i++)
     address[i] -= shift;

@@ -211,7 +211,7 @@ static int parse_component(parser *p, bf_ptx_operand *operand) {
 }
 
 /* + constant or - constant behind a symbol or the base of an address */
-static int parse_offset(parser *p, int64_t *offset) {
+static int parse_offset(parser *p, bf_ptx_operand *operand) {
   bool plus;
   BF_TRY(bf_ptx_accept(p, "+", &plus));
   if (!plus && !bf_ptx_is_sign(p, "-"))
@@ -221,7 +221,8 @@ static int parse_offset(parser *p, int64_t *offset) {
   BF_TRY(bf_ptx_parse_constant(p, &constant));
   if (constant.kind != BF_PTX_INTEGER)
     return FAIL_TOKEN(word, "expected a whole number of bytes");
-  *offset = (int64_t)((uint64_t)*offset + constant.bits);
+  operand->offset = (int64_t)((uint64_t)operand->offset + constant.bits);
+  operand->has_offset = true;
   return BF_OK;
 }
 
@@ -250,7 +251,7 @@ static int parse_address_item(parser *p, name_use use, bf_ptx_operand *operand) 
     return bf_ptx_parse_operand(p, use, operand);
   set_place(p, operand);
   BF_TRY(parse_name(p, use, operand));
-  return parse_offset(p, &operand->offset);
+  return parse_offset(p, operand);
 }
 
 /* [base + offset, item, ...]; the bracket is taken. */
@@ -263,7 +264,9 @@ static int parse_address(parser *p, bf_ptx_operand *operand) {
     return FAIL_TOKEN(word, "expected an address");
   base = (bf_ptx_operand *)&operand->item[0];
   operand->offset = base->offset;
+  operand->has_offset = base->has_offset;
   base->offset = 0;
+  base->has_offset = false;
   operand->unified = bf_ptx_is_dotted(p, "unified");
   return operand->unified ? bf_ptx_next(p) : BF_OK;
 }
@@ -295,7 +298,7 @@ static int parse_named(parser *p, name_use use, bf_ptx_operand *operand) {
   BF_TRY(bf_ptx_accept(p, "|", &pair));
   if (pair)
     return parse_pair(p, operand);
-  return operand->kind == BF_PTX_SYMBOL ? parse_offset(p, &operand->offset) : BF_OK;
+  return operand->kind == BF_PTX_SYMBOL ? parse_offset(p, operand) : BF_OK;
 }
 
 /* A sign in front of a name; before anything else it is an operator on constants. */
@@ -333,7 +336,7 @@ static int parse_initialiser_symbol(parser *p, bf_ptx_operand *operand) {
   BF_TRY(parse_name(p, USE_ANY, operand));
   if (operand->kind != BF_PTX_SYMBOL)
     return FAIL("expected a constant or the name of a variable or function");
-  return parse_offset(p, &operand->offset);
+  return parse_offset(p, operand);
 }
 
 /* The same in parentheses, for generic(...), mask(...) and mask(generic(...)); then perhaps an
@@ -346,7 +349,7 @@ static int parse_wrapped(parser *p, bf_ptx_operand *operand) {
   else
     BF_TRY(parse_initialiser_symbol(p, operand));
   BF_TRY(bf_ptx_expect(p, ")"));
-  return parse_offset(p, &operand->offset);
+  return parse_offset(p, operand);
 }
 
 static int parse_initialiser_item(parser *p, name_use unused, bf_ptx_operand *operand) {

@@ -74,6 +74,8 @@ static void print_list(const bf_ptx_operand *operand, const char *open, const ch
 static void print_address(const bf_ptx_operand *operand, bf_text *text) {
   bf_text_puts(text, "[");
   print_operand(&operand->item[0], text);
+  if (operand->has_offset && !operand->offset)
+    bf_text_puts(text, "+0");
   print_offset(operand->offset, text);
   if (operand->count > 1)
     bf_text_puts(text, ", ");

@@ -33,7 +33,8 @@ typedef struct bf_ptx_operand {
   bool unified;     /* [...].unified */
   bool is_unsigned; /* INTEGER above the largest signed 64-bit value */
   bool minus;       /* -a, of vmad */
-  char component;   /* x, y, z, w; 0: none */
+  bool has_offset; /* ADDRESS: one is written, if only 0, which ptxas adds in code to be debugged */
+  char component;  /* x, y, z, w; 0: none */
   /* Video instructions: which bytes or halves of a register, "b0", "h1", "b3210"; else NULL. */
   const char *selector;
   union {

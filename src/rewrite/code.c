@@ -41,6 +41,7 @@ static void replace_address(bf_rewrite_writer *w, bool wide, bf_rewrite_target t
   operands[operand].item = item;
   operands[operand].count = 1;
   operands[operand].offset = to.immediate;
+  operands[operand].has_offset = false;
 }
 
 static bool is_shared_name(const bf_ptx_operand *base) {

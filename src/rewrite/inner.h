@@ -105,7 +105,8 @@ typedef struct bf_rewrite_kernel_plan {
   const bf_hash *hash;      /* of everything; NULL: none, or they differ by array */
   bool differs;             /* by array: as use says, and for the first open array: */
   const bf_hash *open_hash; /* of any open array that the kernel uses */
-  bool is_placed;           /* places in longer rows are computed at accesses */
+  bool is_placed;           /* places in longer rows are computed at accesses, */
+  bool is_plain;            /* by what each access says of itself */
   bool starts_at_zero;      /* in copies of a plan: addresses count from where their arrays start */
   bool wanted, refused;
   unsigned capacity; /* of the list of obstacles */

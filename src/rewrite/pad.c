@@ -820,12 +820,13 @@ bool bf_rewrite_check_padding(bf_rewrite_plan *plan, bf_rewrite_kernel_plan *ker
     return true;
   const char *why = refuse_places(plan, kernel);
   out->is_placed = kernel->is_placed;
+  out->can_be_placed = kernel->is_placed && !kernel->is_plain && !why;
   if (kernel->is_placed)
     return !why || bf_rewrite_add_obstacle(plan, kernel, out, 0, "longer rows, and %s", why);
   if (!weave_all(plan, kernel, &plan->function[kernel->index], NULL, "", &places, &line))
     return false;
-  out->can_be_placed = !line && !why && plan->places_rows;
-  out->is_placed = kernel->is_placed = line && !why && plan->places_rows;
+  out->can_be_placed = !why && plan->places_rows;
+  out->is_placed = kernel->is_placed = line && out->can_be_placed;
   return !line || kernel->is_placed ||
          bf_rewrite_add_obstacle(
              plan, kernel, out, line,

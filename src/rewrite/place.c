@@ -9,7 +9,7 @@
  * and the access goes to [place + offset + PAD * rows]: whole rows stay in the instruction, and one
  * place serves all offsets with the same rest. The shift has a sign, as the base may lie before the
  * array. Where the lowest bits of base - array are known and adding the rest does not carry out of
- * them, the place of rest 0 serves as well.
+ * them, the place of rest 0 serves as well, unless the verifier does not know that (is_plain).
  *
  * Accesses are as aligned as they are wide, and so must the array be; then they do not leave their
  * rows. */
@@ -98,7 +98,9 @@ static int64_t rows_in(int64_t bytes, unsigned row_bits) {
  * where these are known, belong to the place without one. */
 static void take_apart(const placer *p, int64_t offset, moving *m) {
   int64_t row = (int64_t)1 << m->row_bits, rows = rows_in(offset, m->row_bits);
-  bf_rewrite_rest known = p->rests[m->base->registers->first + m->base->index];
+  bf_rewrite_rest known = {0};
+  if (!p->kernel->is_plain)
+    known = p->rests[m->base->registers->first + m->base->index];
   unsigned bits = known.bits < m->row_bits ? known.bits : m->row_bits;
   int64_t whole = (int64_t)1 << bits, low = (int64_t)known.value & (whole - 1);
   m->rest = offset - rows * row;
@@ -244,6 +246,7 @@ static void move_access(placer *p, uint32_t index, const moving *m) {
     item->registers = registers;
     item->index = place_of(p, m, index);
     operands[at].offset = m->immediate;
+    operands[at].has_offset = false;
   }
   p->code->instruction[index] = copy;
   p->code->hashed++;

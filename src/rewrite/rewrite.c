@@ -202,10 +202,11 @@ static bool refuse_again(bf_rewrite_plan *plan, bf_rewrite_result *result) {
   return true;
 }
 
-/* Why the verifier rejected the rewritten form of a kernel; NULL: it did not. It did so again where
- * places in longer rows were computed at accesses, or that is not possible (is_final). */
+/* Why the verifier first rejected a rewritten form of a kernel; NULL: it did not. It did so again
+ * where places in longer rows were computed at accesses, or that is not possible (is_final). */
 typedef struct rejection {
   const char *reason;
+  bool is_plain; /* it is to be tried without what is known of low bits */
   bool is_final;
 } rejection;
 
@@ -215,6 +216,7 @@ static bool refuse_rejected(bf_rewrite_plan *plan, bf_rewrite_result *result,
                             const rejection *rejected) {
   for (unsigned k = 0; rejected && k < plan->kernels; k++) {
     plan->kernel[k].is_placed = rejected[k].reason && !rejected[k].is_final;
+    plan->kernel[k].is_plain = plan->kernel[k].is_placed && rejected[k].is_plain;
     if (rejected[k].is_final && !bf_rewrite_add_obstacle(plan, &plan->kernel[k], &result->kernel[k],
                                                          0, "%s", rejected[k].reason))
       return false;
@@ -391,8 +393,9 @@ typedef struct rejections {
   rejection *kernel;
 } rejections;
 
-/* Notes that a kernel is rejected; the first reason counts. One with longer rows gets another
- * chance, with places that are computed at accesses. */
+/* Notes that a kernel is rejected; the first reason counts. One with longer rows gets two more
+ * chances, with places that are computed at accesses: by what is known of low bits of addresses,
+ * which the verifier may know less of, and without. */
 static int reject(rejections *rejected, const bf_rewrite_result *result, unsigned kernel,
                   uint64_t line, const char *why, bf_diagnostic *diagnostic) {
   char text[640];
@@ -405,6 +408,7 @@ static int reject(rejections *rejected, const bf_rewrite_result *result, unsigne
   if (!result->kernel[kernel].is_rewritten)
     return BF_OK;
   own->is_final = !result->kernel[kernel].can_be_placed;
+  own->is_plain = result->kernel[kernel].is_placed;
   if (own->reason)
     return BF_OK;
   snprintf(text, sizeof text, "the verifier rejects its rewritten form (line %llu of that): %s",

@@ -67,7 +67,7 @@ typedef struct bf_rewrite_kernel {
   unsigned hashed, exempt; /* exempt: barriers, and accesses to arrays that are left alone */
   unsigned added_instructions;
   bool is_placed;                      /* places in longer rows are computed at accesses, */
-  bool can_be_placed;                  /* or they are not, and could be */
+  bool can_be_placed;                  /* or could be, or in another way */
   uint64_t shared_bytes, padded_bytes; /* static, before and after */
   /* Rewritten, it may be launched in blocks with so many threads in x, y and z; 0: any. */
   uint32_t most_block[3];

@@ -35,6 +35,55 @@ static bool leads_to(const bf_source *source, size_t first, size_t end, const ch
   return false;
 }
 
+/* Whether a token gives the name before it a value: =, +=, <<=, ... */
+static bool is_assignment(const bf_source *source, size_t index) {
+  static const char *const comparisons[] = {"==", "!=", "<=", ">=", NULL};
+  bool compares = false;
+  for (unsigned i = 0; comparisons[i]; i++)
+    compares |= bf_source_is(source, index, comparisons[i]);
+  const bf_source_token *token = &source->token[index];
+  return !compares && token->size && source->text[token->at + token->size - 1] == '=';
+}
+
+/* The token from `from` on that gives a name a value, or end. */
+static size_t next_value(const bf_source *source, size_t from, size_t end, size_t name) {
+  const bf_source_token *wanted = &source->token[name];
+  for (size_t i = from; i + 1 < end; i++) {
+    const bf_source_token *own = &source->token[i];
+    if (is_word(source, i) && own->size == wanted->size &&
+        memcmp(source->text + own->at, source->text + wanted->at, own->size) == 0 &&
+        is_assignment(source, i + 1))
+      return i + 1;
+  }
+  return end;
+}
+
+/* Whether what tokens first to end-1 compute may differ between threads, in a function that is the
+ * tokens body to body_end-1: it comes from the thread's index or from a function, or such a value
+ * was given to a name in it. */
+static bool varies(const bf_source *source, size_t first, size_t end, size_t body, size_t body_end,
+                   unsigned depth) {
+  enum { MOST_DEPTH = 6 };
+  static const char *const alike[] = {"sizeof",           "static_cast",
+                                      "reinterpret_cast", "__builtin_assume_aligned",
+                                      "SharedMemory",     NULL};
+  for (size_t i = first; i < end; i++) {
+    bool is_alike = false;
+    for (unsigned k = 0; alike[k]; k++)
+      is_alike |= bf_source_is(source, i, alike[k]);
+    if (!is_word(source, i) || is_alike)
+      continue;
+    if (bf_source_is(source, i, "threadIdx") || bf_source_is(source, i + 1, "("))
+      return true;
+    size_t at = next_value(source, body, body_end, i);
+    for (; at < body_end; at = next_value(source, at, body_end, i))
+      if (depth == MOST_DEPTH || varies(source, at + 1, initialiser_end(source, at + 1, body_end),
+                                        body, body_end, depth + 1))
+        return true;
+  }
+  return false;
+}
+
 /* The } of the innermost block around a token, between first and end. */
 static size_t block_end(const bf_source *source, size_t index, size_t first, size_t end) {
   for (size_t i = index; i-- > first;) {
@@ -108,6 +157,7 @@ int bf_source_carved(bf_source *source, size_t function, const char *buffer, bf_
            read_pointer(source, star, i, end, &own)) {
       own.function = function;
       own.scope_end = block_end(source, own.token, first, end);
+      own.is_varying = varies(source, own.token + 2, own.end, first, end, 0);
       memcpy(own.type, type, sizeof own.type);
       if (leads_to(source, own.token + 2, own.end, buffer, list, *count))
         list[(*count)++] = own;

@@ -196,6 +196,16 @@ static const bf_launched *find_near(const bf_source_launches *launches, const ch
              : bf_table_find(&launches->by_kernel, key, write_key(key, file, near, name, bare));
 }
 
+/* Whether a character ends a whole number that is a template argument, as in <512u>: size
+ * characters before it are there. */
+static bool is_suffix(const char *instance, size_t size, char letter) {
+  size_t digits = 0;
+  while (digits < size && instance[size - 1 - digits] >= '0' && instance[size - 1 - digits] <= '9')
+    digits++;
+  return strchr("uUlL", letter) && digits && digits < size &&
+         strchr("<,(-", instance[size - 1 - digits]);
+}
+
 bool bf_source_launches_find(const bf_source_launches *launches, const char *file,
                              const char *readable, bf_launched *found) {
   const char *name;
@@ -206,7 +216,7 @@ bool bf_source_launches_find(const bf_source_launches *launches, const char *fil
   char instance[2 * BF_SOURCE_MOST_NAME];
   size_t size = 0;
   for (const char *at = name; *at && size < sizeof instance; at++)
-    if (*at != ' ')
+    if (*at != ' ' && !is_suffix(instance, size, *at))
       instance[size++] = *at;
   const bf_launched *own = NULL;
   for (nearness near = IN_FILE; near <= ANYWHERE && !own; near++)

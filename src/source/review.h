@@ -37,7 +37,8 @@ typedef struct bf_review_array {
   bool is_tentative;
   bool is_unfit; /* it was seen that it does not */
   /* A pointer into memory that is carved by hand: where its bytes begin in the variable; and
-   * whether nobody accesses what lies before them, so that where it begins is not seen. */
+   * whether nobody accesses what lies before them, or it is another place in other threads, so that
+   * where it begins is not seen. */
   uint64_t part_bytes;
   bool is_adrift;
   /* The patched source, as it was run. */

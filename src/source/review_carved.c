@@ -192,7 +192,7 @@ static int split(carving *c, bf_diagnostic *diagnostic) {
     own->declared = known_declaration(review, c->part[i].declared);
     own->missing[0] = 0;
     own->part_bytes = c->part[i].first;
-    own->is_adrift = !is_moored(c, &c->part[i]);
+    own->is_adrift = c->part[i].declared->is_varying || !is_moored(c, &c->part[i]);
     error = bf_workload_create(&own->shared.workload) ? bf_no_memory(diagnostic) : BF_OK;
     review->arrays += !error;
   }

@@ -173,9 +173,11 @@ static void refuse_adrift(const bf_review *review, bf_review_array *array) {
   for (size_t i = 0; i < review->arrays && !array->problem[0]; i++)
     if (review->array[i].declared == array->declared && review->array[i].is_adrift &&
         (!review->can_verify || array->is_unfit))
-      snprintf(array->problem, sizeof array->problem,
-               "where %.100s begins is not seen: nobody accesses the bytes before its own",
-               review->array[i].shared.name);
+      snprintf(array->problem, sizeof array->problem, "where %.100s begins %s",
+               review->array[i].shared.name,
+               array->declared->is_varying
+                   ? "may differ between threads"
+                   : "is not seen: nobody accesses the bytes before its own");
 }
 
 /* Tries to change an array in one way: adds its edits, or says why there are none. */

@@ -58,6 +58,7 @@ typedef struct bf_source_array {
   bool is_pointer;  /* into one that is open: `type *name = ...;` */
   unsigned skips;   /* tokens that are no uses: what pointers into it are declared with */
   size_t skip[BF_SOURCE_MOST_SKIPS][2]; /* the first, and behind the last */
+  bool is_varying;                      /* a pointer that may lead elsewhere in other threads */
   bool has_open_scope;                  /* a { is not closed */
   char name[BF_SOURCE_MOST_NAME];
   char type[BF_SOURCE_MOST_NAME]; /* without qualifiers */

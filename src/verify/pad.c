@@ -139,13 +139,27 @@ typedef struct moving {
   bf_pad_sum was, is;
 } moving;
 
-/* Whether a sum is a multiple of a number by its factors; an atom under a mask is one of the lowest
- * bit of that. */
+/* A power of two that an atom is always a multiple of: by its mask, by how a variable is aligned,
+ * or by the register that holds it. */
+static int64_t step_of(const bf_pad *pad, const bf_pad_atom *atom) {
+  if (atom->kind == BF_PAD_MASKED)
+    return (int64_t)(atom->number & (0 - atom->number));
+  if (atom->kind == BF_PAD_SYMBOL)
+    return (int64_t)1 << bf_verify_variable_zero_bits(atom->variable);
+  if (atom->kind != BF_PAD_MERGE && (atom->kind != BF_PAD_OPAQUE || atom->operand))
+    return 1;
+  uint32_t varying = ~(uint32_t)pad->body->facts.zeros[atom->other];
+  return varying ? (int64_t)(varying & (0 - varying)) : (int64_t)1 << 31;
+}
+
+/* Whether a sum is a multiple of a number by its factors and by what atoms are multiples of.
+ * Registers and variables count for powers of two only, of which sums stay multiples where they
+ * wrap around. */
 static bool is_multiple(const bf_pad *pad, const bf_pad_sum *sum, int64_t of) {
   for (uint32_t i = 0; i < sum->terms; i++) {
     const bf_pad_atom *atom = pad->atom[sum->term[i].atom];
-    int64_t step = atom->kind == BF_PAD_MASKED ? (int64_t)(atom->number & (0 - atom->number)) : 1;
-    if (sum->term[i].factor * step % of)
+    bool counts = atom->kind == BF_PAD_MASKED || !(of & (of - 1));
+    if (sum->term[i].factor * (counts ? step_of(pad, atom) : 1) % of)
       return false;
   }
   return sum->constant % of == 0;

@@ -37,11 +37,13 @@ static uint32_t only_predecessor(const bf_pad *pad, uint32_t block) {
 /* The instruction that wrote what a register holds at the start of a block; else UINT32_MAX, and
  * *block is where paths meet, or the first one. */
 static uint32_t find_before(const bf_pad *pad, uint32_t number, uint32_t *block) {
-  uint32_t first = pad->first_write[number], found = UINT32_MAX;
-  if (pad->first_write[number + 1] == first + 1) { /* written once */
+  uint32_t first = pad->first_write[number], end = pad->first_write[number + 1];
+  uint32_t found = UINT32_MAX;
+  if (end > first) { /* where one block has all that write it, the last of them counts */
     uint32_t home = pad->flow->block_of[pad->write[first]];
-    if (home != *block && bf_ptx_dominates(&pad->tree, home, *block))
-      return pad->write[first];
+    if (home == pad->flow->block_of[pad->write[end - 1]] && home != *block &&
+        bf_ptx_dominates(&pad->tree, home, *block))
+      return pad->write[end - 1];
   }
   for (uint32_t steps = 0; steps < pad->flow->blocks && found == UINT32_MAX; steps++) {
     uint32_t from = only_predecessor(pad, *block);

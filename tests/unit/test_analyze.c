@@ -632,6 +632,29 @@ static void what_is_not_known_is_named(void **state) {
   bf_ptx_free(module);
 }
 
+/* What is known of an address stays in it where an offset is not known: it is still in its array.
+ */
+static void addresses_stay_in_their_arrays(void **state) {
+  (void)state;
+  static const char text[] =
+      ".version 8.0\n.target sm_90\n.address_size 64\n.visible .entry k(.param .u32 n)\n{\n"
+      ".shared .b8 first[4096];\n.shared .b8 second[4096];\n.reg .b32 %r<8>;\n"
+      "st.shared.u32 [first], 0;\nmov.u32 %r1, %tid.x;\nld.param.u32 %r2, [n];\nmov.u32 %r3, "
+      "second;\n"
+      "mad.lo.u32 %r4, %r2, 4, %r3;\nmad.lo.u32 %r4, %r1, 4, %r4;\nld.shared.u32 %r5, [%r4];\n"
+      "add.u32 %r4, %r4, -8192;\nld.shared.u32 %r5, [%r4];\nret;\n}\n";
+  bf_ptx_module *module;
+  bf_diagnostic diagnostic;
+  assert_int_equal(bf_ptx_parse("k.ptx", text, strlen(text), &module, &diagnostic), BF_OK);
+  bf_analyze_options options = {.block = {32, 1, 1}};
+  bf_analysis *analysis = analyze(module, "k", &options);
+  assert_int_equal(analysis->sites, 3);
+  assert_int_equal(analysis->site[1].access[0].address[3], 4096 + 12);
+  assert_int_equal(analysis->site[2].access[0].address[3], 12); /* not negative */
+  bf_analysis_free(analysis);
+  bf_ptx_free(module);
+}
+
 /* The certainty of site number `site` of a kernel of the patterns, as much as can be said. */
 static bf_analyze_certainty certainty(const bf_ptx_module *module, const char *kernel,
                                       const bf_analyze_options *options, uint32_t site,
@@ -795,6 +818,7 @@ int main(void) {
       cmocka_unit_test(diagonals_have_their_lanes),
       cmocka_unit_test(swizzles_are_evaluated),
       cmocka_unit_test(what_is_not_known_is_named),
+      cmocka_unit_test(addresses_stay_in_their_arrays),
       cmocka_unit_test(as_much_is_said_as_can_be),
       cmocka_unit_test(copies_cost_nothing),
       cmocka_unit_test(what_each_access_costs_is_settled),

@@ -40,6 +40,19 @@ static const char head[] = ".version 8.0\n.target sm_90\n.address_size 64\n"
   "+mov.u32 %n7, a;\n+sub.s32 %n7, " address ", %n7;\n+shr.s32 %n7, %n7, " bits                    \
   ";\n+mad.lo.s32 %n8, %n7, " unused ", " address ";\n"
 
+/* 0, or a number with as many low bits of 0, in %r9. */
+#define ONE_OF(bits)                                                                               \
+  "shl.b32 %r9, %r19, " bits ";\nsetp.eq.u32 %p1, %r19, 0;\n@%p1 bra one;\nmov.u32 %r9, "          \
+  "0;\none:\n"
+/* A branch past another one past a move, and ten of these. */
+#define SIDE(n)                                                                                    \
+  "setp.eq.u32 %p1, %r19, " n ";\n@%p1 bra s" n ";\n@%p2 bra t" n ";\nmov.u32 %r11, " n ";\nt" n   \
+  ":\nadd.u32 %r12, %r12, 1;\ns" n ":\n"
+#define SIDES(n)                                                                                   \
+  SIDE(n "0")                                                                                      \
+  SIDE(n "1")                                                                                      \
+  SIDE(n "2") SIDE(n "3") SIDE(n "4") SIDE(n "5") SIDE(n "6") SIDE(n "7") SIDE(n "8") SIDE(n "9")
+
 static const form forms[] = {
     {"a column for each thread", ".reqntid 32, 8", PLACE ACCESS("%r8", "%n8"), NULL},
     {"rows further on", ".reqntid 32, 8", PLACE ACCESS("%r8+3072", "%n8+3168"), NULL},
@@ -201,6 +214,31 @@ static const form forms[] = {
     {"low bits that are not enough", "",
      "shl.b32 %r7, %r1, 4;\nadd.s32 %r8, %r3, %r7;\n" FLOOR("%r8", "7", "4")
          ACCESS("%r8+28", "%n8+28"),
+     NOT_PROVEN},
+    {"low bits of a number that is one of two", "",
+     ONE_OF("3") "shl.b32 %r7, %r9, 2;\nadd.s32 %r8, %r3, %r7;\n" FLOOR("%r8", "7", "4")
+         ACCESS("%r8+28", "%n8+28"),
+     NULL},
+    {"two numbers with fewer low bits alike", "",
+     ONE_OF("2") "shl.b32 %r7, %r9, 2;\nadd.s32 %r8, %r3, %r7;\n" FLOOR("%r8", "7", "4")
+         ACCESS("%r8+28", "%n8+28"),
+     NOT_PROVEN},
+    {"an address that is as aligned as its array", "",
+     "mov.u32 %r8, %r3;\n@%p1 add.s32 %r8, %r8, 16;\n" FLOOR("%r8", "7", "4")
+         ACCESS("%r8+12", "%n8+12"),
+     NULL},
+    {"an address that is less aligned", "",
+     "mov.u32 %r8, %r3;\n@%p1 add.s32 %r8, %r8, 8;\n" FLOOR("%r8", "7", "4")
+         ACCESS("%r8+12", "%n8+12"),
+     NOT_PROVEN},
+    {"a place from before a loop with many branches", "",
+     FLAT FLOOR("%r8", "7", "4") "again:\n" SIDES("1") SIDES("2") SIDES("3") SIDES("4") SIDES("5")
+         ACCESS("%r8", "%n8") "setp.lt.u32 %p1, %r11, %r19;\n@%p1 bra again;\n",
+     NULL},
+    {"a place that is lost in a loop with many branches", "",
+     FLAT FLOOR("%r8", "7", "4") "again:\n" SIDES("1") SIDES("2") SIDES("3") SIDES("4") SIDES("5")
+         ACCESS("%r8", "%n8") "+add.s32 %n8, %n8, 4;\n"
+                              "setp.lt.u32 %p1, %r11, %r19;\n@%p1 bra again;\n",
      NOT_PROVEN},
     {"a shift for other rows", "", FLAT FLOOR("%r8", "6", "4") ACCESS("%r8", "%n8"), NOT_PROVEN},
     {"another padding", "", FLAT FLOOR("%r8", "7", "8") ACCESS("%r8", "%n8"), NOT_PROVEN},
@@ -497,6 +535,11 @@ static void more_is_padded(void **state) {
        "1;\nret;\n}\n"
        ".visible .entry l()\n{\nst.shared.u32 [a+256], 1;\nret;\n}\n",
        "[a+256]", false},
+      /* low bits that the rewriter knows, counted from the array, and the verifier does not */
+      {".visible .entry k(.param .u32 n)\n{\n.shared .align 4 .b8 a[4096];\n.reg .b32 %r<5>;\n"
+       ".reg .pred %p;\nld.param.u32 %r1, [n];\nsetp.eq.u32 %p, %r1, 0;\nmov.u32 %r2, a;\n"
+       "@%p add.s32 %r2, %r2, 8;\nst.shared.u32 [%r2+4], 1;\nret;\n}\n",
+       "add.s32 \t%bf_place_row0, %bf_place_row0, 4;", false},
       /* the end of the row before: 128 * (y + 1) - 8 */
       {".visible .entry k()\n.reqntid 8, 1, 1\n{\n.shared .align 16 .b8 a[4096];\n.reg .b32 "
        "%r<5>;\n"

@@ -155,6 +155,22 @@ static void check_identity(const bf_ptx_module *module, const char *name) {
   bf_text_free(&text);
 }
 
+/* An offset of 0 is printed where one was written: in code for the debugger ptxas adds it. */
+static void test_offset_of_zero(void **state) {
+  (void)state;
+  bf_text text = {0};
+  bf_ptx_module *module =
+      parse_text(".version 8.0\n.target sm_90\n.address_size 64\n.entry k()\n{\n"
+                 ".reg .u32 %r<3>;\n.reg .u64 %d;\nld.u32 %r1, [%d+0];\n"
+                 "ld.u32 %r2, [%d];\nst.u32 [%d+4], %r1;\nret;\n}\n");
+  bf_ptx_print(module, &text);
+  assert_non_null(strstr(text.data, "%r1, [%d+0];"));
+  assert_non_null(strstr(text.data, "%r2, [%d];"));
+  assert_non_null(strstr(text.data, "[%d+4], %r1;"));
+  bf_ptx_free(module);
+  bf_text_free(&text);
+}
+
 /* ---- Control flow against a definition: p post-dominates b if the exit cannot be reached from b
  * once p is taken away ---- */
 
@@ -536,7 +552,7 @@ int main(void) {
       cmocka_unit_test(test_calls),          cmocka_unit_test(test_summary),
       cmocka_unit_test(test_errors),         cmocka_unit_test(test_zero_byte),
       cmocka_unit_test(test_truncated),      cmocka_unit_test(test_nesting),
-      cmocka_unit_test(test_required_block),
+      cmocka_unit_test(test_offset_of_zero), cmocka_unit_test(test_required_block),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

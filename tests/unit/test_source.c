@@ -240,6 +240,29 @@ static void test_carved(void **state) {
   bf_source_free(source);
 }
 
+/* Pointers that may lead elsewhere in other threads. */
+static void test_varying(void **state) {
+  (void)state;
+  static const char text[] =
+      "extern __shared__ float all[];\n__global__ void k(int n) {\n"
+      "  int half = n / 2, w; half += 3; if (half <= threadIdx.x) n++; w = half; w <<= "
+      "threadIdx.y;\n"
+      "  float *a = all, *b = a + half, *c = &all[threadIdx.x * 64], *d = c + n, *e = all + w;\n"
+      "  float *f = (float *)(all + n), *g = all + rank(), *h = (float *)&f[sizeof(int) * n]; }\n";
+  static const bool is_varying[] = {false, false, true, true, true, false, true, false};
+  bf_source *source = read_string(text);
+  bf_source_array list[8];
+  size_t function = 0, count;
+  while (!bf_source_is(source, function, "k"))
+    function++;
+  assert_int_equal(bf_source_carved(source, function, "all", list, 8, &count), BF_OK);
+  assert_int_equal(count, 8);
+  for (size_t i = 0; i < count; i++)
+    if (list[i].is_varying != is_varying[i])
+      fail_msg("%s is%s found to vary", list[i].name, list[i].is_varying ? "" : " not");
+  bf_source_free(source);
+}
+
 /* The problem with the uses of the first array, and how many elements are found. */
 static void assert_uses(const char *body, size_t count, const char *problem) {
   bf_text text = {0};
@@ -378,8 +401,9 @@ int main(void) {
       cmocka_unit_test(test_refused),      cmocka_unit_test(test_huge),
       cmocka_unit_test(test_declarations), cmocka_unit_test(test_values),
       cmocka_unit_test(test_types),        cmocka_unit_test(test_lists),
-      cmocka_unit_test(test_carved),       cmocka_unit_test(test_uses),
-      cmocka_unit_test(test_passed),       cmocka_unit_test(test_expressions),
+      cmocka_unit_test(test_carved),       cmocka_unit_test(test_varying),
+      cmocka_unit_test(test_uses),         cmocka_unit_test(test_passed),
+      cmocka_unit_test(test_expressions),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -249,6 +249,11 @@ static void sides_of_templates_are_found(void **state) {
   /* the last arguments may be deduced */
   assert_true(bf_source_launches_find(launches, path, "turn<8, 4, f<int, 3> >", &found));
   assert_true(found.count == 1 && found.block[0][0] == 64);
+  /* unsigned ones have letters behind them in names of instances */
+  assert_true(bf_source_launches_find(launches, path, "turn<8u, 4ul>", &found));
+  assert_true(found.count == 1 && found.block[0][0] == 64);
+  assert_true(bf_source_launches_find(launches, path, "cv::match<16u, float>", &found));
+  assert_int_equal(found.block[0][0], 16);
   assert_true(bf_source_launches_find(launches, path, "turn<8, 5, double>", &found));
   assert_true(found.count == 1 && found.block[0][0] == 128);
   assert_true(bf_source_launches_find(launches, path, "turn<9, 4>", &found));
