@@ -7,6 +7,7 @@
  * search the coordinates 0..m-1 lead nothing: q is m. */
 #include "search/fold.h"
 #include "search/rounds.h"
+#include "search/shallow.h"
 #include "search/together.h"
 
 #include <stdlib.h>
@@ -42,7 +43,8 @@ struct bf_folds {
   points *root;     /* one per shape */
   task *task;       /* lowest bound first */
   size_t tasks;
-  bool is_even; /* differences of words are spread over all vectors */
+  bool is_even;                     /* differences of words are spread over all vectors */
+  const bf_shallow_kernel *shallow; /* NULL: this processor or the problem does not fit it */
   bf_rounds rounds;
 };
 
@@ -52,6 +54,8 @@ typedef struct worker {
   uint64_t cost[MAX_VECTORS];
   uint8_t *place; /* [2^d]: position + 1 of the point with that code, else 0 */
   bf_fold *fold;
+  bf_shallow *shallow;         /* folds in place of that, where it is not NULL */
+  uint64_t spent;              /* what is not in the units of the folded node */
   bf_points above[8], with[8]; /* vectors that lead above a coordinate; that have it */
   chain chain;
   bool lists_all; /* tasks, whatever they cost */
@@ -157,23 +161,30 @@ static uint64_t in_factors(const bf_fold *fold, uint64_t cost) {
   return cost / fold->factor + (cost % fold->factor != 0);
 }
 
-/* All planes of vectors that lead from coordinate q on, over the node that is folded. `above` is
- * what the node above it costs. */
-static void try_planes(worker *w, unsigned q, uint64_t above) {
+/* The planes of u and `others` over the node that is folded which may cost less than `most`. */
+static unsigned list_planes(worker *w, unsigned u, const bf_points *others, uint64_t most,
+                            uint8_t *found) {
   const bf_folds *folds = w->folds;
-  bf_fold *fold = w->fold;
+  uint64_t below = in_factors(w->fold, most - w->spent);
+  if (w->shallow)
+    return folds->shallow->planes(w->shallow, u, others, below, found);
+  return folds->exact->kernel->fold_planes(w->fold, u, others, below, found);
+}
+
+/* All planes of vectors that lead from coordinate q on, over the node that is folded. */
+static void try_planes(worker *w, unsigned q) {
+  bf_points alive = w->shallow ? w->shallow->alive : w->fold->alive;
   uint8_t found[BF_FOLD_POINTS];
-  for (unsigned lead = q; lead <= folds->m; lead++) {
-    bf_points others = fold->alive & w->above[lead] & ~w->with[lead];
-    bf_points first = fold->alive & w->with[lead] & ~w->above[lead];
+  for (unsigned lead = q; lead <= w->folds->m; lead++) {
+    bf_points others = alive & w->above[lead] & ~w->with[lead];
+    bf_points first = alive & w->with[lead] & ~w->above[lead];
     for (unsigned h = 0; h < 2; h++)
       for (uint64_t left = first[h]; left; left &= left - 1) {
         unsigned u = 64 * h + (unsigned)__builtin_ctzll(left);
-        uint64_t most = limit(w), spent = above + fold->cost * fold->factor;
-        if (spent >= most)
+        uint64_t most = limit(w);
+        if (w->spent >= most)
           return;
-        unsigned count = folds->exact->kernel->fold_planes(fold, u, &others,
-                                                           in_factors(fold, most - spent), found);
+        unsigned count = list_planes(w, u, &others, most, found);
         for (unsigned i = 0; i < count; i++)
           try_hash(w, u, found[i]);
       }
@@ -193,13 +204,40 @@ static void set_points(worker *w, unsigned depth, unsigned q, bool halves) {
   }
 }
 
+/* The same for shallow folds. */
+static void set_shallow(worker *w, unsigned depth, unsigned q) {
+  const points *from = w->state[depth];
+  for (unsigned c = 0; c < w->shallow->chunks; c++) {
+    bf_shallow_chunk *chunk = &w->shallow->chunk[c];
+    bf_shallow_clear(chunk);
+    for (unsigned s = 0; s < chunk->count; s++, from++)
+      for (unsigned i = 0; i < from->count; i++)
+        bf_shallow_add(chunk, s, from->code[i] >> q & 1, without(from->code[i], q), from->words[i]);
+  }
+  w->folds->shallow->open(w->shallow);
+}
+
+/* Folds by q and the bits `low`; false if no vector costs less than `most` with that. `above` is
+ * what the node above it costs. */
+static bool fold_by(worker *w, unsigned low, uint64_t above, uint64_t most) {
+  bf_fold *fold = w->fold;
+  if (w->shallow) {
+    w->spent = above - w->shallow->seen * fold->factor;
+    return w->folds->shallow->fold(w->shallow, low, in_factors(fold, most - w->spent));
+  }
+  bool is_open = w->folds->exact->kernel->fold(fold, low, in_factors(fold, most - above));
+  w->spent = above + fold->cost * fold->factor;
+  return is_open;
+}
+
 /* Folds by every vector that leads with q, over the node of that depth, and tries all planes. */
 static void fold_all(worker *w, unsigned depth, unsigned q) {
-  const bf_folds *folds = w->folds;
-  bf_fold *fold = w->fold;
-  unsigned fixed = folds->exact->fixed;
+  unsigned fixed = w->folds->exact->fixed;
   uint64_t above = w->cost[depth];
-  set_points(w, depth, q, true);
+  if (w->shallow)
+    set_shallow(w, depth, q);
+  else
+    set_points(w, depth, q, true);
   w->chain.length = depth + 1;
   w->chain.q[depth] = (uint8_t)q;
   for (unsigned low = 0; low < 1u << q; low += 1u << fixed) {
@@ -207,8 +245,8 @@ static void fold_all(worker *w, unsigned depth, unsigned q) {
     w->chain.low[depth] = (uint16_t)low;
     if (above >= most)
       return;
-    if (folds->exact->kernel->fold(fold, low, in_factors(fold, most - above)))
-      try_planes(w, q, above);
+    if (fold_by(w, low, above, most))
+      try_planes(w, q);
   }
 }
 
@@ -241,8 +279,8 @@ static void try_pairs(worker *w) {
   set_points(w, 0, 0, false);
   w->chain.length = 0;
   uint64_t above = w->cost[0], most = limit(w);
-  if (above < most && w->folds->exact->kernel->fold(w->fold, 0, in_factors(w->fold, most - above)))
-    try_planes(w, first_q(w->folds, &w->chain, 0), above);
+  if (above < most && fold_by(w, 0, above, most))
+    try_planes(w, first_q(w->folds, &w->chain, 0));
 }
 
 static void take(void *context, uint32_t number) {
@@ -267,6 +305,7 @@ static void free_worker(worker *w) {
     free(w->state[depth]);
   free(w->place);
   bf_fold_free(w->fold);
+  bf_shallow_free(w->shallow);
   free(w);
 }
 
@@ -282,6 +321,8 @@ static void set_masks(worker *w) {
       all &= ~w->with[bit];
   all[0] &= ~(uint64_t)1;
   w->fold->allowed = all;
+  if (w->shallow)
+    w->shallow->allowed = all;
 }
 
 static worker *new_worker(bf_folds *folds) {
@@ -293,6 +334,8 @@ static worker *new_worker(bf_folds *folds) {
   unsigned depths = folds->n > 3 ? folds->n - 2 : 1;
   bool failed = !(w->place = calloc((size_t)1 << folds->d, 1));
   failed |= !(w->fold = bf_fold_new(folds->exact->problem));
+  if (folds->shallow && !failed)
+    failed |= !(w->shallow = bf_shallow_new(folds->exact->problem, w->fold->factor));
   for (unsigned depth = 0; depth < depths; depth++)
     failed |= !(w->state[depth] = malloc((shapes + 1) * sizeof(points)));
   if (failed) {
@@ -368,7 +411,8 @@ static int compare_tasks(const void *a, const void *b) {
   return memcmp(&x->chain, &y->chain, sizeof x->chain);
 }
 
-/* Sets is_even: how often the most frequent difference occurs, beside the mean. */
+/* Sets is_even: how often the most frequent difference occurs, beside the mean. Accesses without
+ * structure have shallow folds, beside the best kernel. */
 static int compare_differences(bf_folds *folds, bf_diagnostic *diagnostic) {
   uint32_t *times = calloc((size_t)1 << folds->d, sizeof *times), most = 0;
   double pairs = 0;
@@ -384,6 +428,9 @@ static int compare_differences(bf_folds *folds, bf_diagnostic *diagnostic) {
   }
   folds->is_even = most <= 4 * pairs / (double)(1u << folds->d) + 8;
   free(times);
+  if (folds->is_even && folds->n > 2 && folds->exact->kernel == bf_kernel_best() &&
+      bf_shallow_fits(folds->exact->problem))
+    folds->shallow = bf_shallow_kernel_best();
   return BF_OK;
 }
 
