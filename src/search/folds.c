@@ -411,8 +411,8 @@ static int compare_tasks(const void *a, const void *b) {
   return memcmp(&x->chain, &y->chain, sizeof x->chain);
 }
 
-/* Sets is_even: how often the most frequent difference occurs, beside the mean. Accesses without
- * structure have shallow folds, beside the best kernel. */
+/* Sets is_even: how often the most frequent difference occurs, beside the mean. Beside the
+ * best kernel folds are shallow where that fits. */
 static int compare_differences(bf_folds *folds, bf_diagnostic *diagnostic) {
   uint32_t *times = calloc((size_t)1 << folds->d, sizeof *times), most = 0;
   double pairs = 0;
@@ -428,7 +428,7 @@ static int compare_differences(bf_folds *folds, bf_diagnostic *diagnostic) {
   }
   folds->is_even = most <= 4 * pairs / (double)(1u << folds->d) + 8;
   free(times);
-  if (folds->is_even && folds->n > 2 && folds->exact->kernel == bf_kernel_best() &&
+  if (folds->n > 2 && folds->exact->kernel == bf_kernel_best() &&
       bf_shallow_fits(folds->exact->problem))
     folds->shallow = bf_shallow_kernel_best();
   return BF_OK;
@@ -454,6 +454,8 @@ static int prepare(bf_folds *folds, bf_diagnostic *diagnostic) {
   qsort(folds->task, folds->tasks, sizeof *folds->task, compare_tasks);
   for (size_t i = 0; i < folds->tasks; i++)
     bf_rounds_add(&folds->rounds, folds->task[i].bound, folds->task[i].work);
+  if (folds->is_even || folds->shallow)
+    bf_rounds_spread(&folds->rounds);
   if (!folds->exact->options->shared_file)
     return BF_OK;
   return bf_together_open(folds->exact->options->shared_file, folds->exact, folds->rounds.tasks,
@@ -482,6 +484,8 @@ int bf_folds_prepare(bf_exact *exact, bf_folds **out, bf_diagnostic *diagnostic)
 }
 
 bool bf_folds_is_even(const bf_folds *folds) { return folds->is_even; }
+
+bool bf_folds_is_shallow(const bf_folds *folds) { return folds->shallow != NULL; }
 
 bf_rounds *bf_folds_rounds(bf_folds *folds) { return &folds->rounds; }
 

@@ -47,11 +47,12 @@ typedef struct bf_shallow {
   bf_points allowed; /* vectors that may be chosen */
   uint64_t seen;     /* what the units of the node above cost, divided by the factor */
   bf_points alive;   /* of the folded node: vectors that cost less than was asked */
+  bool has_units;    /* of the node above */
   bool is_laid;      /* words of the chunks are those of the folded node */
 } bf_shallow;
 
 typedef struct bf_shallow_kernel {
-  /* Units of the node whose points are set, before it is folded. */
+  /* Begins with the node whose points are set, before it is folded. */
   void (*open)(bf_shallow *shallow);
   /* Folds by a vector whose bits below q are t. False if no vector, with N, has units that cost
    * less than `below`, divided by the factor. */

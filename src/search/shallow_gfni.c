@@ -115,13 +115,19 @@ static void open_shape(bf_shallow_chunk *chunk, unsigned s) {
 
 static void shallow_open(bf_shallow *shallow) {
   shallow->seen = 0;
-  for (unsigned c = 0; c < shallow->chunks; c++) {
-    bf_shallow_chunk *chunk = &shallow->chunk[c];
-    for (unsigned s = 0; s < chunk->count; s++)
-      open_shape(chunk, s);
+  shallow->has_units = false;
+  for (unsigned c = 0; c < shallow->chunks; c++)
     for (unsigned l = 0; l < BF_SHALLOW_LEVELS; l++)
-      shallow->seen += chunk->weight * (uint64_t)__builtin_popcountll(chunk->has[l]);
-  }
+      shallow->seen +=
+          shallow->chunk[c].weight * (uint64_t)__builtin_popcountll(shallow->chunk[c].has[l]);
+}
+
+/* Units of the node above, once a fold asks for them. */
+static void make_units(bf_shallow *shallow) {
+  for (unsigned c = 0; c < shallow->chunks; c++)
+    for (unsigned s = 0; s < shallow->chunk[c].count; s++)
+      open_shape(&shallow->chunk[c], s);
+  shallow->has_units = true;
 }
 
 /* ---- Folding ---- */
@@ -134,9 +140,9 @@ static inline void store_beside(bf_points (*to)[2], __m512i first, __m512i secon
   store(to[2], _mm512_permutex2var_epi64(first, high, second));
 }
 
-/* Points and known units of four shapes folded; which shapes have a point of two, three or four
- * words now goes to forced. */
-static inline void fold_four(bf_shallow_chunk *chunk, unsigned s, move by) {
+/* Points of four shapes folded; which shapes have a point of two, three or four words now goes to
+ * forced. */
+static inline void fold_points(bf_shallow_chunk *chunk, unsigned s, move by) {
   __m512i one = load(&chunk->at_least[0][0][s]), two = load(&chunk->at_least[1][0][s]);
   __m512i three = load(&chunk->at_least[2][0][s]);
   __m512i high_one = moved(load(&chunk->at_least[0][1][s]), by);
@@ -153,6 +159,10 @@ static inline void fold_four(bf_shallow_chunk *chunk, unsigned s, move by) {
   chunk->forced[2] |= not_empty(merged_four) << s;
   store(&chunk->three[s], or3(three, high_three, merged_three));
   store_beside(&chunk->points[s], _mm512_or_si512(one, high_one), or3(two, high_two, merged));
+}
+
+/* Units of four shapes folded. */
+static inline void fold_units(bf_shallow_chunk *chunk, unsigned s, move by) {
   __m512i unit[BF_SHALLOW_LEVELS];
   for (unsigned l = 0; l < BF_SHALLOW_LEVELS; l++)
     unit[l] = _mm512_or_si512(load(&chunk->unit[l][0][s]), moved(load(&chunk->unit[l][1][s]), by));
@@ -160,13 +170,18 @@ static inline void fold_four(bf_shallow_chunk *chunk, unsigned s, move by) {
   store_beside(&chunk->forces[s], unit[1], unit[2]);
 }
 
+/* 64 numbers from a multiple of 64 on. */
+static inline __m512i numbers_from(unsigned first) {
+  const __m512i numbers = _mm512_set_epi8(
+      63, 62, 61, 60, 59, 58, 57, 56, 55, 54, 53, 52, 51, 50, 49, 48, 47, 46, 45, 44, 43, 42, 41,
+      40, 39, 38, 37, 36, 35, 34, 33, 32, 31, 30, 29, 28, 27, 26, 25, 24, 23, 22, 21, 20, 19, 18,
+      17, 16, 15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0);
+  return _mm512_or_si512(numbers, _mm512_set1_epi8((char)first));
+}
+
 /* The points of all sets as lists of shapes and points; returns how many. */
 static inline unsigned list_points(const bf_points *set, unsigned count, byte *shape, byte *point) {
-  __m512i places = _mm512_set_epi8(63, 62, 61, 60, 59, 58, 57, 56, 55, 54, 53, 52, 51, 50, 49, 48,
-                                   47, 46, 45, 44, 43, 42, 41, 40, 39, 38, 37, 36, 35, 34, 33, 32,
-                                   31, 30, 29, 28, 27, 26, 25, 24, 23, 22, 21, 20, 19, 18, 17, 16,
-                                   15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0);
-  __m512i above = _mm512_or_si512(places, _mm512_set1_epi8(64));
+  const __m512i places = numbers_from(0), above = numbers_from(64);
   unsigned listed = 0;
   for (unsigned s = 0; s < count; s++) {
     __m512i own = _mm512_set1_epi8((char)s);
@@ -339,23 +354,32 @@ static bf_points cheap_vectors(const bf_shallow *shallow, uint64_t below) {
   return cheap;
 }
 
+/* Folds the points of a chunk; what N alone costs there. */
+static uint64_t fold_chunk(bf_shallow_chunk *chunk, move by) {
+  unsigned units = 0;
+  memcpy(chunk->forced, chunk->has, sizeof chunk->forced);
+  for (unsigned s = 0; s < chunk->count; s += 4)
+    fold_points(chunk, s, by);
+  for (unsigned l = 0; l < BF_SHALLOW_LEVELS; l++)
+    units += (unsigned)__builtin_popcountll(chunk->forced[l]);
+  return chunk->weight * units;
+}
+
 static bool shallow_fold(bf_shallow *shallow, unsigned t, uint64_t below) {
   uint64_t cost = 0;
   move by = move_by(t);
+  shallow->is_laid = false;
+  for (unsigned c = 0; c < shallow->chunks; c++)
+    if ((cost += fold_chunk(&shallow->chunk[c], by)) >= below)
+      return false;
+  if (!shallow->has_units)
+    make_units(shallow);
   for (unsigned c = 0; c < shallow->chunks; c++) {
     bf_shallow_chunk *chunk = &shallow->chunk[c];
-    memcpy(chunk->forced, chunk->has, sizeof chunk->forced);
     for (unsigned s = 0; s < chunk->count; s += 4)
-      fold_four(chunk, s, by);
-    for (unsigned l = 0; l < BF_SHALLOW_LEVELS; l++)
-      cost += chunk->weight * (uint64_t)__builtin_popcountll(chunk->forced[l]);
-  }
-  shallow->is_laid = false;
-  if (cost >= below)
-    return false;
-  for (unsigned c = 0; c < shallow->chunks; c++) {
-    force_from_merged(&shallow->chunk[c]);
-    turn_units(&shallow->chunk[c]);
+      fold_units(chunk, s, by);
+    force_from_merged(chunk);
+    turn_units(chunk);
   }
   shallow->alive = shallow->allowed & cheap_vectors(shallow, below);
   return (shallow->alive[0] | shallow->alive[1]) != 0;
@@ -442,7 +466,7 @@ static inline uint64_t price_plane(const bf_shallow_chunk *chunk, unsigned u, un
 
 /* Keeps those of the planes that stay below; returns how many. */
 static unsigned keep_cheap(bf_shallow *shallow, unsigned u, uint64_t below, unsigned count,
-                           uint8_t *found) {
+                           byte *found) {
   unsigned lead = 31 - (unsigned)__builtin_clz(u), kept = 0;
   if (lead < 3 || count == 0)
     return count;
@@ -462,20 +486,34 @@ static unsigned keep_cheap(bf_shallow *shallow, unsigned u, uint64_t below, unsi
   return kept;
 }
 
+/* The vectors of a set as a list; found has room for 64 more. Returns how many. */
+static inline unsigned list_vectors(const bf_points *set, uint8_t *found) {
+  unsigned low = (unsigned)__builtin_popcountll((*set)[0]);
+  store(found, _mm512_maskz_compress_epi8((*set)[0], numbers_from(0)));
+  store(found + low, _mm512_maskz_compress_epi8((*set)[1], numbers_from(64)));
+  return low + (unsigned)__builtin_popcountll((*set)[1]);
+}
+
 static unsigned shallow_planes(bf_shallow *shallow, unsigned u, const bf_points *others,
                                uint64_t below, uint8_t *found) {
+  byte listed[2 * BF_FOLD_POINTS];
   __m128i inside = _mm_gf2p8affine_epi64_epi8((__m128i)shallow->alive,
                                               _mm_set1_epi64x((long long)in_bytes[u & 7]), 0);
   bf_points wanted =
       shallow->alive & *others & (bf_points)_mm_shuffle_epi8(inside, order_of_bytes(u));
-  const byte *eight = (const byte *)&wanted;
-  unsigned count = 0, some = _mm_test_epi8_mask((__m128i)wanted, (__m128i)wanted);
-  for (; some; some &= some - 1) {
-    unsigned i = (unsigned)__builtin_ctz(some);
-    for (unsigned left = cheap_planes(shallow, u, i, below) & eight[i]; left; left &= left - 1)
-      found[count++] = (uint8_t)(8 * i + (unsigned)__builtin_ctz(left));
-  }
-  return keep_cheap(shallow, u, below, count, found);
+  if (!(wanted[0] | wanted[1]))
+    return 0;
+  unsigned some = _mm_test_epi8_mask((__m128i)*others, (__m128i)*others);
+  bf_points cheap = {0};
+  for (unsigned h = 0; h < 2; h++)
+    for (unsigned left = some >> 8 * h & 0xff; left; left &= left - 1) {
+      unsigned i = (unsigned)__builtin_ctz(left);
+      cheap[h] |= (uint64_t)cheap_planes(shallow, u, 8 * h + i, below) << 8 * i;
+    }
+  cheap &= wanted;
+  unsigned count = keep_cheap(shallow, u, below, list_vectors(&cheap, listed), listed);
+  memcpy(found, listed, count);
+  return count;
 }
 
 const bf_shallow_kernel bf_shallow_gfni = {shallow_open, shallow_fold, shallow_planes};
