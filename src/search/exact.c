@@ -82,7 +82,10 @@ static void choose_search(race *r) {
     return;
   bf_rounds *columns = bf_columns_rounds(r->columns), *folds = bf_folds_rounds(r->folds);
   double of_columns = bf_rounds_left_seconds(columns), of_folds = bf_rounds_left_seconds(folds);
-  if (spent < 10 && (of_columns >= BF_ROUNDS_UNKNOWN || of_folds >= BF_ROUNDS_UNKNOWN))
+  bool is_known = of_columns < BF_ROUNDS_UNKNOWN && of_folds < BF_ROUNDS_UNKNOWN;
+  bool folds_end = spent >= 3 && bf_folds_is_shallow(r->folds) &&
+                   (exact->deadline == 0 || of_folds < exact->deadline - bf_seconds());
+  if (spent < 10 && !is_known && !folds_end)
     return;
   double even = bf_folds_is_even(r->folds) ? 4 : bf_folds_is_shallow(r->folds) ? 1 : 0.25;
   bool folds_last = of_folds > even * of_columns;
@@ -126,7 +129,7 @@ static double seconds_for_parts(const bf_exact *exact) {
 static bool ends_in_time(const race *r) {
   const struct timespec pause = {.tv_nsec = 20000000};
   const bf_exact *exact = r->exact;
-  if (!r->folds)
+  if (!r->folds || !bf_folds_is_shallow(r->folds))
     return false;
   while (bf_seconds() - exact->started < 4 && !atomic_load(&exact->stop) && r->columns &&
          !atomic_load(&r->chosen))

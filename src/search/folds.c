@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MAX_VECTORS = BF_FOLDS_MAX_DIMENSION, TASK_VECTORS = 2 };
+enum { MAX_VECTORS = BF_FOLDS_MAX_DIMENSION, TASK_VECTORS = 2, MOST_DIFFERENCES = 1 << 18 };
 
 /* The words of one shape modulo the vectors chosen: codes of the points and how many words each
  * holds. */
@@ -52,7 +52,11 @@ typedef struct worker {
   bf_folds *folds;
   points *state[MAX_VECTORS]; /* state[depth][shape] */
   uint64_t cost[MAX_VECTORS];
-  uint8_t *place; /* [2^d]: position + 1 of the point with that code, else 0 */
+  /* differ[depth][v]: a bit for each shape with two points that are v away; NULL where that takes
+   * too much memory. */
+  uint64_t *differ[MAX_VECTORS];
+  size_t differ_words; /* for each vector */
+  uint8_t *place;      /* [2^d]: position + 1 of the point with that code, else 0 */
   bf_fold *fold;
   bf_shallow *shallow;         /* folds in place of that, where it is not NULL */
   uint64_t spent;              /* what is not in the units of the folded node */
@@ -94,24 +98,63 @@ static uint64_t price(const bf_shape *shape, unsigned from, unsigned to) {
   return shape->weight * (to - from) + shape->square * (bf_shape_pairs(to) - bf_shape_pairs(from));
 }
 
-/* state[depth + 1] = state[depth] modulo a vector. False where it costs too much. */
-static bool merge(worker *w, unsigned depth, unsigned q, unsigned low) {
+/* A shape modulo a vector; *to may be the points of another one before. */
+static void merge_points(worker *w, const points *from, unsigned q, unsigned low, points *to) {
+  to->count = 0;
+  to->fullest = from->fullest;
+  for (unsigned i = 0; i < from->count; i++) {
+    unsigned code = from->code[i];
+    put(w, to, without(code >> q & 1 ? code ^ low : code, q), from->words[i]);
+  }
+  forget_places(w, to);
+}
+
+/* The same for a vector that no two points are away from each other: they only get other codes. */
+static void rename_points(const points *from, unsigned q, unsigned low, points *to) {
+  uint16_t below = (uint16_t)((1u << q) - 1);
+  *to = *from;
+  for (unsigned i = 0; i < BF_PLANE_WORDS; i++) {
+    uint16_t code = from->code[i], is_moved = (uint16_t) - (code >> q & 1);
+    code ^= low & is_moved;
+    to->code[i] = (uint16_t)((code & below) | (code >> 1 & ~below));
+  }
+}
+
+/* Which shapes of state[depth] have two points that are a vector away, for all vectors. */
+static void note_differences(worker *w, unsigned depth) {
+  uint64_t *differ = w->differ[depth];
+  if (!differ)
+    return;
+  memset(differ, 0, (w->differ_words * sizeof *differ) << (w->folds->d - depth));
+  for (size_t s = 0; s < w->folds->exact->problem->count; s++) {
+    const points *shape = &w->state[depth][s];
+    for (unsigned i = 0; i < shape->count; i++)
+      for (unsigned j = 0; j < i; j++)
+        differ[(size_t)(shape->code[i] ^ shape->code[j]) * w->differ_words + s / 64] |= (uint64_t)1
+                                                                                        << s % 64;
+  }
+}
+
+/* state[depth + 1] = state[depth] modulo a vector. False where it costs too much. Shapes of which
+ * points come together are merged first: `differ` is what note_differences knows, or NULL. */
+static bool merge(worker *w, unsigned depth, unsigned q, unsigned low, const uint64_t *differ) {
   const bf_problem *problem = w->folds->exact->problem;
+  const points *from = w->state[depth];
+  points *to = w->state[depth + 1];
   w->cost[depth + 1] = w->cost[depth];
+  if (differ)
+    differ += (1u << q | low) * w->differ_words;
   for (size_t s = 0; s < problem->count; s++) {
-    const points *from = &w->state[depth][s];
-    points *to = &w->state[depth + 1][s];
-    to->count = 0;
-    to->fullest = from->fullest;
-    for (unsigned i = 0; i < from->count; i++) {
-      unsigned code = from->code[i];
-      put(w, to, without(code >> q & 1 ? code ^ low : code, q), from->words[i]);
-    }
-    forget_places(w, to);
-    w->cost[depth + 1] += price(&problem->shape[s], from->fullest, to->fullest);
+    if (differ && !(differ[s / 64] >> s % 64 & 1))
+      continue;
+    merge_points(w, &from[s], q, low, &to[s]);
+    w->cost[depth + 1] += price(&problem->shape[s], from[s].fullest, to[s].fullest);
     if (w->cost[depth + 1] >= limit(w) && !w->lists_all)
       return false;
   }
+  for (size_t s = 0; differ && s < problem->count; s++)
+    if (!(differ[s / 64] >> s % 64 & 1))
+      rename_points(&from[s], q, low, &to[s]);
   w->chain.q[depth] = (uint8_t)q;
   w->chain.low[depth] = (uint16_t)low;
   w->chain.length = depth + 1;
@@ -211,8 +254,7 @@ static void set_shallow(worker *w, unsigned depth, unsigned q) {
     bf_shallow_chunk *chunk = &w->shallow->chunk[c];
     bf_shallow_clear(chunk);
     for (unsigned s = 0; s < chunk->count; s++, from++)
-      for (unsigned i = 0; i < from->count; i++)
-        bf_shallow_add(chunk, s, from->code[i] >> q & 1, without(from->code[i], q), from->words[i]);
+      bf_shallow_put(chunk, s, from->code, from->words, from->count, q);
   }
   w->folds->shallow->open(w->shallow);
 }
@@ -261,6 +303,8 @@ static unsigned first_q(const bf_folds *folds, const chain *chosen, unsigned dep
 static void explore(worker *w, unsigned depth) {
   const bf_folds *folds = w->folds;
   bool last = depth + 3 == folds->n;
+  if (!last)
+    note_differences(w, depth);
   for (unsigned q = first_q(folds, &w->chain, depth); q <= folds->m; q++) {
     if (bf_rounds_halted(&folds->rounds))
       return;
@@ -269,7 +313,7 @@ static void explore(worker *w, unsigned depth) {
       continue;
     }
     for (unsigned low = 0; low < 1u << q; low += 1u << folds->exact->fixed)
-      if (merge(w, depth, q, low))
+      if (merge(w, depth, q, low, w->differ[depth]))
         explore(w, depth + 1);
   }
 }
@@ -291,7 +335,7 @@ static void take(void *context, uint32_t number) {
     return;
   }
   for (unsigned i = 0; i < start->length; i++)
-    if (!merge(w, i, start->q[i], start->low[i]))
+    if (!merge(w, i, start->q[i], start->low[i], NULL))
       return;
   explore(w, start->length);
 }
@@ -302,7 +346,7 @@ static void free_worker(worker *w) {
   if (!w)
     return;
   for (unsigned depth = 0; depth < MAX_VECTORS; depth++)
-    free(w->state[depth]);
+    free(w->state[depth]), free(w->differ[depth]);
   free(w->place);
   bf_fold_free(w->fold);
   bf_shallow_free(w->shallow);
@@ -337,7 +381,12 @@ static worker *new_worker(bf_folds *folds) {
   if (folds->shallow && !failed)
     failed |= !(w->shallow = bf_shallow_new(folds->exact->problem, w->fold->factor));
   for (unsigned depth = 0; depth < depths; depth++)
-    failed |= !(w->state[depth] = malloc((shapes + 1) * sizeof(points)));
+    failed |= !(w->state[depth] = calloc(shapes + 1, sizeof(points)));
+  w->differ_words = (shapes + 63) / 64;
+  for (unsigned depth = 0; depth + 1 < depths; depth++)
+    if (w->differ_words << (folds->d - depth) <= MOST_DIFFERENCES)
+      failed |=
+          !(w->differ[depth] = malloc((w->differ_words * sizeof(uint64_t)) << (folds->d - depth)));
   if (failed) {
     free_worker(w);
     return NULL;
@@ -385,7 +434,7 @@ static void list_tasks(bf_folds *folds, worker *w, unsigned depth, unsigned leng
       if (bf_exact_poll(folds->exact))
         return;
       w->chain.length = depth;
-      if (merge(w, depth, q, low))
+      if (merge(w, depth, q, low, NULL))
         list_tasks(folds, w, depth + 1, length);
     }
 }

@@ -59,11 +59,11 @@ static double seconds_left(const bf_rounds *r, double spent) {
   return done > 0 ? spent * (r->work - done) / done : BF_ROUNDS_UNKNOWN;
 }
 
-/* The same by processor time, for all workers together. */
+/* The same by processor time, once all threads of the search work on it. */
 static double processor_seconds_left(const bf_rounds *r) {
-  unsigned workers = atomic_load(&r->workers), cores = bf_cores();
-  workers = workers < cores ? workers : cores;
-  return seconds_left(r, atomic_load(&r->spent_seconds)) / (workers ? workers : 1);
+  unsigned threads = r->exact->options->threads, cores = bf_cores();
+  threads = threads && threads < cores ? threads : cores;
+  return seconds_left(r, atomic_load(&r->spent_seconds)) / threads;
 }
 
 double bf_rounds_left_seconds(const bf_rounds *r) {
@@ -72,12 +72,14 @@ double bf_rounds_left_seconds(const bf_rounds *r) {
   return processor_seconds_left(r);
 }
 
-/* Whether the round cannot end in time, once a second of a processor is over, or, by the clock, a
- * quarter of what there was. A second chance is for a target that is high, none for those after. */
+/* Whether the round cannot end in time: once a second of a processor and a twentieth of the limit
+ * are over or, by the clock, a third of what is left. Rounds after the first and that of a high
+ * target go on until the end. */
 static bool takes_too_long(const bf_rounds *r) {
   double now = bf_seconds(), deadline = r->exact->deadline, left = deadline - now;
-  bool is_chance = atomic_load(&r->round) == 0 || r->is_high;
-  if (!is_chance || deadline == 0 || r->together || atomic_load(&r->spent_seconds) < 1)
+  double spent = atomic_load(&r->spent_seconds), enough = (deadline - r->exact->started) / 20;
+  bool may_give_up = atomic_load(&r->round) == 0 || r->is_high;
+  if (!may_give_up || deadline == 0 || r->together || spent < (enough > 1 ? enough : 1))
     return false;
   if (processor_seconds_left(r) > 0.95 * left)
     return true;

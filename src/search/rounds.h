@@ -66,8 +66,8 @@ void bf_rounds_aim(bf_rounds *rounds, uint64_t target);
 void bf_rounds_work(bf_rounds *rounds, void (*take)(void *worker, uint32_t number), void *worker);
 /* What is proven of the cost so far. */
 uint64_t bf_rounds_lower(const bf_rounds *rounds);
-/* Seconds that the first round still takes, if its workers go on as until now and have a processor
- * each. */
+/* Seconds that the first round still takes, if it goes on as until now with all threads of the
+ * search and a processor for each. */
 #define BF_ROUNDS_UNKNOWN 1e30
 double bf_rounds_left_seconds(const bf_rounds *rounds);
 

@@ -56,16 +56,23 @@ void bf_shallow_free(bf_shallow *shallow) {
   free(shallow);
 }
 
-void bf_shallow_clear(bf_shallow_chunk *chunk) {
-  memset(chunk->at_least, 0, sizeof chunk->at_least);
-  memset(chunk->has, 0, sizeof chunk->has);
-}
+void bf_shallow_clear(bf_shallow_chunk *chunk) { memset(chunk->has, 0, sizeof chunk->has); }
 
-void bf_shallow_add(bf_shallow_chunk *chunk, unsigned s, unsigned half, unsigned point,
-                    unsigned words) {
-  for (unsigned k = 0; k < words && k < BF_SHALLOW_WORDS; k++)
-    chunk->at_least[k][half][s][point / 64] |= (uint64_t)1 << point % 64;
-  for (unsigned l = 0; l + 2 <= words && l < BF_SHALLOW_LEVELS; l++)
+void bf_shallow_put(bf_shallow_chunk *chunk, unsigned s, const uint16_t *code, const uint8_t *words,
+                    unsigned count, unsigned q) {
+  uint64_t set[BF_SHALLOW_WORDS][4] = {{0}}; /* in words of 64 points, the halves one after other */
+  unsigned below = (1u << q) - 1, most = 0;
+  for (unsigned i = 0; i < count; i++) {
+    unsigned point = (code[i] & below) | (code[i] >> 1 & ~below);
+    unsigned at = (code[i] >> q & 1) * 2 + point / 64;
+    for (unsigned k = 0; k < BF_SHALLOW_WORDS; k++)
+      set[k][at] |= (uint64_t)(words[i] > k) << point % 64;
+    most = words[i] > most ? words[i] : most;
+  }
+  for (unsigned k = 0; k < BF_SHALLOW_WORDS; k++)
+    for (unsigned half = 0; half < 2; half++)
+      chunk->at_least[k][half][s] = (bf_points){set[k][2 * half], set[k][2 * half + 1]};
+  for (unsigned l = 0; l + 2 <= most && l < BF_SHALLOW_LEVELS; l++)
     chunk->has[l] |= (uint64_t)1 << s;
 }
 

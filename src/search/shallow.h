@@ -76,10 +76,11 @@ bool bf_shallow_fits(const bf_problem *problem);
 bf_shallow *bf_shallow_new(const bf_problem *problem, uint64_t factor);
 void bf_shallow_free(bf_shallow *shallow);
 
-/* No words yet. */
+/* No words of any shape yet. */
 void bf_shallow_clear(bf_shallow_chunk *chunk);
-/* Adds a point of a chunk's shape number s that holds that many words. */
-void bf_shallow_add(bf_shallow_chunk *chunk, unsigned s, unsigned half, unsigned point,
-                    unsigned words);
+/* Puts the points of a chunk's shape number s, and how many words each holds, into halves by bit q,
+ * which is taken out of their codes. */
+void bf_shallow_put(bf_shallow_chunk *chunk, unsigned s, const uint16_t *code, const uint8_t *words,
+                    unsigned count, unsigned q);
 
 #endif

@@ -54,21 +54,26 @@ typedef struct drawing {
 
 /* Draws the words of all shapes; some have few, some many at a point. */
 static void draw_words(drawing *drawn, bf_shallow *shallow) {
+  unsigned q = random_below(8);
   memset(drawn, 0, sizeof *drawn);
   for (unsigned c = 0; c < shallow->chunks; c++) {
     bf_shallow_chunk *chunk = &shallow->chunk[c];
     bf_shallow_clear(chunk);
     for (unsigned s = 0; s < chunk->count; s++) {
       unsigned number = drawn->shapes++, points = random_below(32), most = 1 + random_below(5);
+      uint16_t code[BF_PLANE_WORDS];
+      uint8_t words[BF_PLANE_WORDS];
+      unsigned listed = 0;
       drawn->weight[number] = chunk->weight;
       for (unsigned i = 0; i < points; i++) {
         unsigned half = random_below(HALVES), point = random_below(BF_FOLD_POINTS);
-        uint8_t *words = &drawn->words[number][half][point];
-        if (*words == 0) {
-          *words = (uint8_t)(random_below(4) ? 1 : 1 + random_below(most));
-          bf_shallow_add(chunk, s, half, point, *words);
-        }
+        uint8_t *here = &drawn->words[number][half][point];
+        if (*here)
+          continue;
+        *here = words[listed] = (uint8_t)(random_below(4) ? 1 : 1 + random_below(most));
+        code[listed++] = (uint16_t)((point & ((1u << q) - 1)) | half << q | point >> q << (q + 1));
       }
+      bf_shallow_put(chunk, s, code, words, listed, q);
     }
   }
 }
