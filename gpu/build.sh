@@ -72,7 +72,7 @@ $cc -O1 -o "$out/embed" tools/embed.c
 "$out/embed" kernels "$out/embedded_kernels.c" kernels/*/*.ptx
 
 operations=$(ls src/emu/run_*.c)
-sets=$(ls src/*/*_avx*.c)
+sets=$(ls src/*/*_avx*.c src/*/*_gfni.c)
 sums=$(ls src/vote/{reference,hough_count,edges}.c)
 rest=$(ls src/*/*.c | grep -vE "^src/(image|imaging)/" | grep -vxF -e "$operations" -e "$sets" -e src/vote/kernel.c -e "$sums")
 emu="-O3 -fwrapv -fno-strict-aliasing -ffp-contract=off -fno-math-errno -fno-trapping-math -Wno-psabi"
@@ -87,6 +87,7 @@ if [ "$(uname -m)" = x86_64 ]; then
   avx512="-mavx512f -mavx512bw -mavx512dq -mavx512vl -mavx512cd -mavx512vpopcntdq -mfma -mbmi -mbmi2 -mf16c -mlzcnt -mpopcnt"
   compile avx2 "-mavx2 -mbmi2" $(ls src/*/*_avx2.c)
   compile avx512 "$avx512" $(ls src/*/*_avx512.c)
+  compile gfni "$avx512 -mgfni -mavx512vbmi -mavx512vbmi2" $(ls src/*/*_gfni.c)
   compile emu-avx2 "$emu $avx2 -DBF_EMU_ISA=avx2" $operations
   compile vote-sse4 "$vote -msse4.2 -mpopcnt -DBF_VOTE_ISA=sse4" src/vote/kernel.c
   compile vote-avx2 "$vote -mavx2 -mbmi -mbmi2 -DBF_VOTE_ISA=avx2" src/vote/kernel.c

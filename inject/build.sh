@@ -22,7 +22,7 @@ rooms=(base ptx gf2 hash access memory search rewrite verify analyze)
 predicting=(choose forecast judge padding plans predict propose traced try work)
 sources=(inject/*.c "$work/embedded_machines.c")
 for room in "${rooms[@]}"; do
-  for file in "src/$room"/*.c; do [[ $file == *_avx* ]] || sources+=("$file"); done
+  for file in "src/$room"/*.c; do [[ $file == *_avx* || $file == *_gfni.c ]] || sources+=("$file"); done
 done
 for name in "${predicting[@]}"; do sources+=("src/tune/$name.c"); done
 sources+=(src/emu/pressure.c src/exchange/{learnt,settings,times}.c)

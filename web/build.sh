@@ -27,7 +27,7 @@ needs "$folder/embedded_machines.c" test -e "$folder/embedded_machines.c"
 sources() {
   ls src/{base,gf2,hash,access,memory,search,ptx,analyze,emu,sim,emit,verify,rewrite,source,exchange,tune,report,layout}/*.c \
     src/api/text.c cli/*.c cli/{find,remove,use,look,learn}/*.c web/*.c |
-    grep -vE '_avx(2|512)\.c$|^cli/(bankfold|open|library)\.c$|^src/(sim/sweep_file|search/together|base/zstd_open)\.c$' |
+    grep -vE '_(avx2|avx512|gfni)\.c$|^cli/(bankfold|open|library)\.c$|^src/(sim/sweep_file|search/together|base/zstd_open)\.c$' |
     grep -vE '^cli/look/(exec|ncu|corpus|scan|sweep)\.c$|^cli/use/(cicc|compile|nvcc|ptxas|run|tune|wrap|rtl)\.c$|^cli/learn/reproduce\.c$'
   echo "$folder/embedded_machines.c" "$folder/embedded_gpus.c" | tr ' ' '\n'
 }

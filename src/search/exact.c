@@ -50,8 +50,8 @@ typedef struct race {
   bf_exact *exact;
   bf_columns *columns; /* NULL where the dimension is too large for it */
   bf_nulls *nulls;
-  bf_folds *folds; /* NULL where the problem does not fit it */
-  bool chosen;     /* between columns and folds; calling thread only */
+  bf_folds *folds;    /* NULL where the problem does not fit it */
+  atomic_bool chosen; /* between columns and folds */
   unsigned workers;
   atomic_uint working;
 } race;
@@ -78,16 +78,19 @@ static void choose_search(race *r) {
     return;
   if (r->nulls && ((r->columns && bf_columns_is_fast(r->columns)) || r->folds))
     atomic_store(&exact->leave, true);
-  if (spent < 1.5 || !r->columns || !r->folds || r->chosen)
+  if (spent < 1.5 || !r->columns || !r->folds || atomic_load(&r->chosen))
     return;
   bf_rounds *columns = bf_columns_rounds(r->columns), *folds = bf_folds_rounds(r->folds);
   double of_columns = bf_rounds_left_seconds(columns), of_folds = bf_rounds_left_seconds(folds);
-  if (spent < 10 && (of_columns >= BF_ROUNDS_UNKNOWN || of_folds >= BF_ROUNDS_UNKNOWN))
+  bool is_known = of_columns < BF_ROUNDS_UNKNOWN && of_folds < BF_ROUNDS_UNKNOWN;
+  bool folds_end = spent >= 3 && bf_folds_is_shallow(r->folds) &&
+                   (exact->deadline == 0 || of_folds < exact->deadline - bf_seconds());
+  if (spent < 10 && !is_known && !folds_end)
     return;
-  bool folds_last =
-      bf_folds_is_even(r->folds) ? of_folds > 4 * of_columns : of_folds > of_columns / 4;
+  double even = bf_folds_is_even(r->folds) ? 4 : bf_folds_is_shallow(r->folds) ? 1 : 0.25;
+  bool folds_last = of_folds > even * of_columns;
   atomic_store(folds_last ? &folds->abandoned : &columns->abandoned, true);
-  r->chosen = true;
+  atomic_store(&r->chosen, true);
 }
 
 /* Runs on the calling thread: reports progress, and stops the others when time is up. */
@@ -122,6 +125,28 @@ static double seconds_for_parts(const bf_exact *exact) {
   return left / 3;
 }
 
+/* Whether the proof of the whole seems to end in time, once that is known. */
+static bool ends_in_time(const race *r) {
+  const struct timespec pause = {.tv_nsec = 20000000};
+  const bf_exact *exact = r->exact;
+  if (!r->folds || !bf_folds_is_shallow(r->folds))
+    return false;
+  while (bf_seconds() - exact->started < 4 && !atomic_load(&exact->stop) && r->columns &&
+         !atomic_load(&r->chosen))
+    nanosleep(&pause, NULL);
+  const bf_rounds *folds = bf_folds_rounds(r->folds);
+  double left = exact->deadline ? exact->deadline - bf_seconds() : 60;
+  return !atomic_load(&folds->abandoned) && bf_rounds_left_seconds(folds) < left;
+}
+
+/* Whether parts may tell something. Accesses without structure have parts that cost nearly nothing
+ * by themselves. */
+static bool needs_parts(const race *r) {
+  if (r->exact->problem->sampled || (r->folds && bf_folds_is_even(r->folds)))
+    return false;
+  return !ends_in_time(r);
+}
+
 /* What is not proven soon may take for ever: meanwhile pairs and parts may show what is not
  * possible, and local search goes on for a better hash. */
 static void search_on(race *r) {
@@ -130,7 +155,7 @@ static void search_on(race *r) {
     nanosleep(&pause, NULL);
   if (!atomic_load(&r->exact->stop))
     bound_pairs(r->exact);
-  if (!atomic_load(&r->exact->stop) && !r->exact->problem->sampled)
+  if (!atomic_load(&r->exact->stop) && needs_parts(r))
     bf_parts_bound(r->exact, seconds_for_parts(r->exact));
   if (!atomic_load(&r->exact->stop))
     bf_exact_local_search(r->exact, true, NULL);

@@ -74,6 +74,8 @@ void bf_folds_work(bf_folds *folds);
 /* Whether no difference of words is much more frequent than others, as in random accesses: folds
  * are then the faster proof. */
 bool bf_folds_is_even(const bf_folds *folds);
+/* Whether nodes are folded by shallow.h, which is several times as fast. */
+bool bf_folds_is_shallow(const bf_folds *folds);
 struct bf_rounds *bf_folds_rounds(bf_folds *folds);
 void bf_folds_free(bf_folds *folds);
 

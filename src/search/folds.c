@@ -7,12 +7,13 @@
  * search the coordinates 0..m-1 lead nothing: q is m. */
 #include "search/fold.h"
 #include "search/rounds.h"
+#include "search/shallow.h"
 #include "search/together.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-enum { MAX_VECTORS = BF_FOLDS_MAX_DIMENSION, TASK_VECTORS = 2 };
+enum { MAX_VECTORS = BF_FOLDS_MAX_DIMENSION, TASK_VECTORS = 2, MOST_DIFFERENCES = 1 << 18 };
 
 /* The words of one shape modulo the vectors chosen: codes of the points and how many words each
  * holds. */
@@ -42,7 +43,8 @@ struct bf_folds {
   points *root;     /* one per shape */
   task *task;       /* lowest bound first */
   size_t tasks;
-  bool is_even; /* differences of words are spread over all vectors */
+  bool is_even;                     /* differences of words are spread over all vectors */
+  const bf_shallow_kernel *shallow; /* NULL: this processor or the problem does not fit it */
   bf_rounds rounds;
 };
 
@@ -50,8 +52,14 @@ typedef struct worker {
   bf_folds *folds;
   points *state[MAX_VECTORS]; /* state[depth][shape] */
   uint64_t cost[MAX_VECTORS];
-  uint8_t *place; /* [2^d]: position + 1 of the point with that code, else 0 */
+  /* differ[depth][v]: a bit for each shape with two points that are v away; NULL where that takes
+   * too much memory. */
+  uint64_t *differ[MAX_VECTORS];
+  size_t differ_words; /* for each vector */
+  uint8_t *place;      /* [2^d]: position + 1 of the point with that code, else 0 */
   bf_fold *fold;
+  bf_shallow *shallow;         /* folds in place of that, where it is not NULL */
+  uint64_t spent;              /* what is not in the units of the folded node */
   bf_points above[8], with[8]; /* vectors that lead above a coordinate; that have it */
   chain chain;
   bool lists_all; /* tasks, whatever they cost */
@@ -90,24 +98,63 @@ static uint64_t price(const bf_shape *shape, unsigned from, unsigned to) {
   return shape->weight * (to - from) + shape->square * (bf_shape_pairs(to) - bf_shape_pairs(from));
 }
 
-/* state[depth + 1] = state[depth] modulo a vector. False where it costs too much. */
-static bool merge(worker *w, unsigned depth, unsigned q, unsigned low) {
+/* A shape modulo a vector; *to may be the points of another one before. */
+static void merge_points(worker *w, const points *from, unsigned q, unsigned low, points *to) {
+  to->count = 0;
+  to->fullest = from->fullest;
+  for (unsigned i = 0; i < from->count; i++) {
+    unsigned code = from->code[i];
+    put(w, to, without(code >> q & 1 ? code ^ low : code, q), from->words[i]);
+  }
+  forget_places(w, to);
+}
+
+/* The same for a vector that no two points are away from each other: they only get other codes. */
+static void rename_points(const points *from, unsigned q, unsigned low, points *to) {
+  uint16_t below = (uint16_t)((1u << q) - 1);
+  *to = *from;
+  for (unsigned i = 0; i < BF_PLANE_WORDS; i++) {
+    uint16_t code = from->code[i], is_moved = (uint16_t) - (code >> q & 1);
+    code ^= low & is_moved;
+    to->code[i] = (uint16_t)((code & below) | (code >> 1 & ~below));
+  }
+}
+
+/* Which shapes of state[depth] have two points that are a vector away, for all vectors. */
+static void note_differences(worker *w, unsigned depth) {
+  uint64_t *differ = w->differ[depth];
+  if (!differ)
+    return;
+  memset(differ, 0, (w->differ_words * sizeof *differ) << (w->folds->d - depth));
+  for (size_t s = 0; s < w->folds->exact->problem->count; s++) {
+    const points *shape = &w->state[depth][s];
+    for (unsigned i = 0; i < shape->count; i++)
+      for (unsigned j = 0; j < i; j++)
+        differ[(size_t)(shape->code[i] ^ shape->code[j]) * w->differ_words + s / 64] |= (uint64_t)1
+                                                                                        << s % 64;
+  }
+}
+
+/* state[depth + 1] = state[depth] modulo a vector. False where it costs too much. Shapes of which
+ * points come together are merged first: `differ` is what note_differences knows, or NULL. */
+static bool merge(worker *w, unsigned depth, unsigned q, unsigned low, const uint64_t *differ) {
   const bf_problem *problem = w->folds->exact->problem;
+  const points *from = w->state[depth];
+  points *to = w->state[depth + 1];
   w->cost[depth + 1] = w->cost[depth];
+  if (differ)
+    differ += (1u << q | low) * w->differ_words;
   for (size_t s = 0; s < problem->count; s++) {
-    const points *from = &w->state[depth][s];
-    points *to = &w->state[depth + 1][s];
-    to->count = 0;
-    to->fullest = from->fullest;
-    for (unsigned i = 0; i < from->count; i++) {
-      unsigned code = from->code[i];
-      put(w, to, without(code >> q & 1 ? code ^ low : code, q), from->words[i]);
-    }
-    forget_places(w, to);
-    w->cost[depth + 1] += price(&problem->shape[s], from->fullest, to->fullest);
+    if (differ && !(differ[s / 64] >> s % 64 & 1))
+      continue;
+    merge_points(w, &from[s], q, low, &to[s]);
+    w->cost[depth + 1] += price(&problem->shape[s], from[s].fullest, to[s].fullest);
     if (w->cost[depth + 1] >= limit(w) && !w->lists_all)
       return false;
   }
+  for (size_t s = 0; differ && s < problem->count; s++)
+    if (!(differ[s / 64] >> s % 64 & 1))
+      rename_points(&from[s], q, low, &to[s]);
   w->chain.q[depth] = (uint8_t)q;
   w->chain.low[depth] = (uint16_t)low;
   w->chain.length = depth + 1;
@@ -157,23 +204,30 @@ static uint64_t in_factors(const bf_fold *fold, uint64_t cost) {
   return cost / fold->factor + (cost % fold->factor != 0);
 }
 
-/* All planes of vectors that lead from coordinate q on, over the node that is folded. `above` is
- * what the node above it costs. */
-static void try_planes(worker *w, unsigned q, uint64_t above) {
+/* The planes of u and `others` over the node that is folded which may cost less than `most`. */
+static unsigned list_planes(worker *w, unsigned u, const bf_points *others, uint64_t most,
+                            uint8_t *found) {
   const bf_folds *folds = w->folds;
-  bf_fold *fold = w->fold;
+  uint64_t below = in_factors(w->fold, most - w->spent);
+  if (w->shallow)
+    return folds->shallow->planes(w->shallow, u, others, below, found);
+  return folds->exact->kernel->fold_planes(w->fold, u, others, below, found);
+}
+
+/* All planes of vectors that lead from coordinate q on, over the node that is folded. */
+static void try_planes(worker *w, unsigned q) {
+  bf_points alive = w->shallow ? w->shallow->alive : w->fold->alive;
   uint8_t found[BF_FOLD_POINTS];
-  for (unsigned lead = q; lead <= folds->m; lead++) {
-    bf_points others = fold->alive & w->above[lead] & ~w->with[lead];
-    bf_points first = fold->alive & w->with[lead] & ~w->above[lead];
+  for (unsigned lead = q; lead <= w->folds->m; lead++) {
+    bf_points others = alive & w->above[lead] & ~w->with[lead];
+    bf_points first = alive & w->with[lead] & ~w->above[lead];
     for (unsigned h = 0; h < 2; h++)
       for (uint64_t left = first[h]; left; left &= left - 1) {
         unsigned u = 64 * h + (unsigned)__builtin_ctzll(left);
-        uint64_t most = limit(w), spent = above + fold->cost * fold->factor;
-        if (spent >= most)
+        uint64_t most = limit(w);
+        if (w->spent >= most)
           return;
-        unsigned count = folds->exact->kernel->fold_planes(fold, u, &others,
-                                                           in_factors(fold, most - spent), found);
+        unsigned count = list_planes(w, u, &others, most, found);
         for (unsigned i = 0; i < count; i++)
           try_hash(w, u, found[i]);
       }
@@ -193,13 +247,39 @@ static void set_points(worker *w, unsigned depth, unsigned q, bool halves) {
   }
 }
 
+/* The same for shallow folds. */
+static void set_shallow(worker *w, unsigned depth, unsigned q) {
+  const points *from = w->state[depth];
+  for (unsigned c = 0; c < w->shallow->chunks; c++) {
+    bf_shallow_chunk *chunk = &w->shallow->chunk[c];
+    bf_shallow_clear(chunk);
+    for (unsigned s = 0; s < chunk->count; s++, from++)
+      bf_shallow_put(chunk, s, from->code, from->words, from->count, q);
+  }
+  w->folds->shallow->open(w->shallow);
+}
+
+/* Folds by q and the bits `low`; false if no vector costs less than `most` with that. `above` is
+ * what the node above it costs. */
+static bool fold_by(worker *w, unsigned low, uint64_t above, uint64_t most) {
+  bf_fold *fold = w->fold;
+  if (w->shallow) {
+    w->spent = above - w->shallow->seen * fold->factor;
+    return w->folds->shallow->fold(w->shallow, low, in_factors(fold, most - w->spent));
+  }
+  bool is_open = w->folds->exact->kernel->fold(fold, low, in_factors(fold, most - above));
+  w->spent = above + fold->cost * fold->factor;
+  return is_open;
+}
+
 /* Folds by every vector that leads with q, over the node of that depth, and tries all planes. */
 static void fold_all(worker *w, unsigned depth, unsigned q) {
-  const bf_folds *folds = w->folds;
-  bf_fold *fold = w->fold;
-  unsigned fixed = folds->exact->fixed;
+  unsigned fixed = w->folds->exact->fixed;
   uint64_t above = w->cost[depth];
-  set_points(w, depth, q, true);
+  if (w->shallow)
+    set_shallow(w, depth, q);
+  else
+    set_points(w, depth, q, true);
   w->chain.length = depth + 1;
   w->chain.q[depth] = (uint8_t)q;
   for (unsigned low = 0; low < 1u << q; low += 1u << fixed) {
@@ -207,8 +287,8 @@ static void fold_all(worker *w, unsigned depth, unsigned q) {
     w->chain.low[depth] = (uint16_t)low;
     if (above >= most)
       return;
-    if (folds->exact->kernel->fold(fold, low, in_factors(fold, most - above)))
-      try_planes(w, q, above);
+    if (fold_by(w, low, above, most))
+      try_planes(w, q);
   }
 }
 
@@ -223,6 +303,8 @@ static unsigned first_q(const bf_folds *folds, const chain *chosen, unsigned dep
 static void explore(worker *w, unsigned depth) {
   const bf_folds *folds = w->folds;
   bool last = depth + 3 == folds->n;
+  if (!last)
+    note_differences(w, depth);
   for (unsigned q = first_q(folds, &w->chain, depth); q <= folds->m; q++) {
     if (bf_rounds_halted(&folds->rounds))
       return;
@@ -231,7 +313,7 @@ static void explore(worker *w, unsigned depth) {
       continue;
     }
     for (unsigned low = 0; low < 1u << q; low += 1u << folds->exact->fixed)
-      if (merge(w, depth, q, low))
+      if (merge(w, depth, q, low, w->differ[depth]))
         explore(w, depth + 1);
   }
 }
@@ -241,8 +323,8 @@ static void try_pairs(worker *w) {
   set_points(w, 0, 0, false);
   w->chain.length = 0;
   uint64_t above = w->cost[0], most = limit(w);
-  if (above < most && w->folds->exact->kernel->fold(w->fold, 0, in_factors(w->fold, most - above)))
-    try_planes(w, first_q(w->folds, &w->chain, 0), above);
+  if (above < most && fold_by(w, 0, above, most))
+    try_planes(w, first_q(w->folds, &w->chain, 0));
 }
 
 static void take(void *context, uint32_t number) {
@@ -253,7 +335,7 @@ static void take(void *context, uint32_t number) {
     return;
   }
   for (unsigned i = 0; i < start->length; i++)
-    if (!merge(w, i, start->q[i], start->low[i]))
+    if (!merge(w, i, start->q[i], start->low[i], NULL))
       return;
   explore(w, start->length);
 }
@@ -264,9 +346,10 @@ static void free_worker(worker *w) {
   if (!w)
     return;
   for (unsigned depth = 0; depth < MAX_VECTORS; depth++)
-    free(w->state[depth]);
+    free(w->state[depth]), free(w->differ[depth]);
   free(w->place);
   bf_fold_free(w->fold);
+  bf_shallow_free(w->shallow);
   free(w);
 }
 
@@ -282,6 +365,8 @@ static void set_masks(worker *w) {
       all &= ~w->with[bit];
   all[0] &= ~(uint64_t)1;
   w->fold->allowed = all;
+  if (w->shallow)
+    w->shallow->allowed = all;
 }
 
 static worker *new_worker(bf_folds *folds) {
@@ -293,8 +378,15 @@ static worker *new_worker(bf_folds *folds) {
   unsigned depths = folds->n > 3 ? folds->n - 2 : 1;
   bool failed = !(w->place = calloc((size_t)1 << folds->d, 1));
   failed |= !(w->fold = bf_fold_new(folds->exact->problem));
+  if (folds->shallow && !failed)
+    failed |= !(w->shallow = bf_shallow_new(folds->exact->problem, w->fold->factor));
   for (unsigned depth = 0; depth < depths; depth++)
-    failed |= !(w->state[depth] = malloc((shapes + 1) * sizeof(points)));
+    failed |= !(w->state[depth] = calloc(shapes + 1, sizeof(points)));
+  w->differ_words = (shapes + 63) / 64;
+  for (unsigned depth = 0; depth + 1 < depths; depth++)
+    if (w->differ_words << (folds->d - depth) <= MOST_DIFFERENCES)
+      failed |=
+          !(w->differ[depth] = malloc((w->differ_words * sizeof(uint64_t)) << (folds->d - depth)));
   if (failed) {
     free_worker(w);
     return NULL;
@@ -342,7 +434,7 @@ static void list_tasks(bf_folds *folds, worker *w, unsigned depth, unsigned leng
       if (bf_exact_poll(folds->exact))
         return;
       w->chain.length = depth;
-      if (merge(w, depth, q, low))
+      if (merge(w, depth, q, low, NULL))
         list_tasks(folds, w, depth + 1, length);
     }
 }
@@ -368,7 +460,8 @@ static int compare_tasks(const void *a, const void *b) {
   return memcmp(&x->chain, &y->chain, sizeof x->chain);
 }
 
-/* Sets is_even: how often the most frequent difference occurs, beside the mean. */
+/* Sets is_even: how often the most frequent difference occurs, beside the mean. Beside the
+ * best kernel folds are shallow where that fits. */
 static int compare_differences(bf_folds *folds, bf_diagnostic *diagnostic) {
   uint32_t *times = calloc((size_t)1 << folds->d, sizeof *times), most = 0;
   double pairs = 0;
@@ -384,6 +477,9 @@ static int compare_differences(bf_folds *folds, bf_diagnostic *diagnostic) {
   }
   folds->is_even = most <= 4 * pairs / (double)(1u << folds->d) + 8;
   free(times);
+  if (folds->n > 2 && folds->exact->kernel == bf_kernel_best() &&
+      bf_shallow_fits(folds->exact->problem))
+    folds->shallow = bf_shallow_kernel_best();
   return BF_OK;
 }
 
@@ -407,6 +503,8 @@ static int prepare(bf_folds *folds, bf_diagnostic *diagnostic) {
   qsort(folds->task, folds->tasks, sizeof *folds->task, compare_tasks);
   for (size_t i = 0; i < folds->tasks; i++)
     bf_rounds_add(&folds->rounds, folds->task[i].bound, folds->task[i].work);
+  if (folds->is_even || folds->shallow)
+    bf_rounds_spread(&folds->rounds);
   if (!folds->exact->options->shared_file)
     return BF_OK;
   return bf_together_open(folds->exact->options->shared_file, folds->exact, folds->rounds.tasks,
@@ -435,6 +533,8 @@ int bf_folds_prepare(bf_exact *exact, bf_folds **out, bf_diagnostic *diagnostic)
 }
 
 bool bf_folds_is_even(const bf_folds *folds) { return folds->is_even; }
+
+bool bf_folds_is_shallow(const bf_folds *folds) { return folds->shallow != NULL; }
 
 bf_rounds *bf_folds_rounds(bf_folds *folds) { return &folds->rounds; }
 

@@ -22,6 +22,13 @@ void bf_rounds_add(bf_rounds *rounds, uint64_t bound, double work) {
   rounds->work += work;
 }
 
+void bf_rounds_spread(bf_rounds *rounds) {
+  uint32_t step = (uint32_t)(0.618 * rounds->tasks);
+  while (step > 1 && bf_common_factor(step, rounds->tasks) != 1)
+    step--;
+  rounds->step = step;
+}
+
 void bf_rounds_aim(bf_rounds *rounds, uint64_t target) { atomic_store(&rounds->target, target); }
 
 void bf_rounds_free(bf_rounds *rounds) {
@@ -39,28 +46,54 @@ bool bf_rounds_halted(const bf_rounds *rounds) {
   return is_over(rounds) || atomic_load(&rounds->again);
 }
 
-double bf_rounds_left_seconds(const bf_rounds *rounds) {
-  double spent = bf_seconds() - rounds->started, done = atomic_load(&rounds->finished_work);
-  if (atomic_load(&rounds->round) > 0 || atomic_load(&rounds->again))
-    return rounds->left_seconds;
-  return done > 0 ? spent * (rounds->work - done) / done : BF_ROUNDS_UNKNOWN;
+/* Seconds of a processor that the calling thread had so far. */
+static double thread_seconds(void) {
+  struct timespec now;
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+  return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
 }
 
-/* Whether the first round cannot end in time: seen once a second is over. */
+/* What a round still takes, where what is done took that many seconds. */
+static double seconds_left(const bf_rounds *r, double spent) {
+  double done = atomic_load(&r->finished_work);
+  return done > 0 ? spent * (r->work - done) / done : BF_ROUNDS_UNKNOWN;
+}
+
+/* The same by processor time, once all threads of the search work on it. */
+static double processor_seconds_left(const bf_rounds *r) {
+  unsigned threads = r->exact->options->threads, cores = bf_cores();
+  threads = threads && threads < cores ? threads : cores;
+  return seconds_left(r, atomic_load(&r->spent_seconds)) / threads;
+}
+
+double bf_rounds_left_seconds(const bf_rounds *r) {
+  if (atomic_load(&r->round) > 0 || atomic_load(&r->again))
+    return r->left_seconds;
+  return processor_seconds_left(r);
+}
+
+/* Whether the round cannot end in time: once a second of a processor and a twentieth of the limit
+ * are over or, by the clock, a third of what is left. Rounds after the first and that of a high
+ * target go on until the end. */
 static bool takes_too_long(const bf_rounds *r) {
-  double now = bf_seconds(), deadline = r->exact->deadline;
-  if (atomic_load(&r->round) > 0 || deadline == 0 || r->together || now - r->started < 1)
+  double now = bf_seconds(), deadline = r->exact->deadline, left = deadline - now;
+  double spent = atomic_load(&r->spent_seconds), enough = (deadline - r->exact->started) / 20;
+  bool may_give_up = atomic_load(&r->round) == 0 || r->is_high;
+  if (!may_give_up || deadline == 0 || r->together || spent < (enough > 1 ? enough : 1))
     return false;
-  return bf_rounds_left_seconds(r) > 0.7 * (deadline - now);
+  if (processor_seconds_left(r) > 0.95 * left)
+    return true;
+  double here = now - r->started;
+  return here > left / 3 && seconds_left(r, here) > 1.25 * left;
 }
 
-/* How far the next target is from what is known. The time of a round depends little on its target
- * where accesses have no structure; so where the whole proof would take not much more than what is
- * left, the first target is a tenth below the best cost. */
+/* How far the next target is from what is known. Where the whole proof would take not much more
+ * than what is left, the first target is a tenth below the best cost: what forces less than that
+ * is a fraction of what forces less than the best. */
 static uint64_t step_to_target(const bf_rounds *r, uint64_t from, uint64_t best) {
   double left = r->exact->deadline - bf_seconds();
   uint64_t half = (best - from) / 2 + 1, high = best - best / 10;
-  return r->stage == 0 && high > from + half && r->left_seconds < 1.5 * left ? high - from : half;
+  return r->stage == 0 && high > from + half && r->left_seconds < 4 * left ? high - from : half;
 }
 
 /* Sets the next target and starts all tasks again: from what is known, in steps that halve what is
@@ -68,13 +101,16 @@ static uint64_t step_to_target(const bf_rounds *r, uint64_t from, uint64_t best)
 static void next_round(bf_rounds *r) {
   uint64_t best = atomic_load(&r->exact->best), from = bf_rounds_lower(r);
   uint64_t step = step_to_target(r, from, best);
+  r->is_high = r->stage == 0 && step > (best - from) / 2 + 1;
   r->stage++;
   atomic_store(&r->target, from + step >= best || r->stage > 12 ? UINT64_MAX : from + step);
   for (uint32_t i = 0; i < r->tasks; i++)
     atomic_store(&r->task[i].done, false);
   atomic_store(&r->finished, 0);
   atomic_store(&r->finished_work, 0);
+  atomic_store(&r->spent_seconds, 0);
   atomic_store(&r->next, 0);
+  r->started = bf_seconds();
   atomic_store(&r->again, false);
   atomic_fetch_add(&r->round, 1);
 }
@@ -97,17 +133,26 @@ static void end_round(bf_rounds *r, unsigned round) {
   pthread_mutex_unlock(&r->lock);
 }
 
-static void finish(bf_rounds *r, bf_round_task *task) {
+static void add(_Atomic double *sum, double more) {
+  double before = atomic_load(sum);
+  while (!atomic_compare_exchange_weak(sum, &before, before + more))
+    ;
+}
+
+/* Notes that a task is done, which the calling thread began at *since; the next begins now. */
+static void finish(bf_rounds *r, bf_round_task *task, double *since) {
+  double now = thread_seconds();
   atomic_store(&task->done, true);
   atomic_fetch_add(&r->finished, 1);
-  double before = atomic_load(&r->finished_work);
-  while (!atomic_compare_exchange_weak(&r->finished_work, &before, before + task->work))
-    ;
+  add(&r->spent_seconds, now - *since);
+  add(&r->finished_work, task->work);
+  *since = now;
   if (!takes_too_long(r))
     return;
   pthread_mutex_lock(&r->lock);
   if (!atomic_load(&r->again)) {
-    r->left_seconds = bf_rounds_left_seconds(r);
+    if (atomic_load(&r->round) == 0)
+      r->left_seconds = bf_rounds_left_seconds(r);
     atomic_store(&r->again, true);
   }
   pthread_mutex_unlock(&r->lock);
@@ -115,15 +160,18 @@ static void finish(bf_rounds *r, bf_round_task *task) {
 
 /* Takes one task after another of a round. */
 static void work_on_round(bf_rounds *r, void (*take)(void *worker, uint32_t number), void *worker) {
+  double since = thread_seconds();
   for (;;) {
     uint32_t number = atomic_fetch_add(&r->next, 1);
     if (number >= r->tasks || bf_rounds_halted(r))
       return;
+    if (r->step)
+      number = (uint32_t)((uint64_t)number * r->step % r->tasks);
     if (r->task[number].bound < bf_rounds_limit(r))
       take(worker, number);
     if (bf_rounds_halted(r))
       return;
-    finish(r, &r->task[number]);
+    finish(r, &r->task[number], &since);
   }
 }
 
@@ -133,6 +181,7 @@ static void work_on_round(bf_rounds *r, void (*take)(void *worker, uint32_t numb
 static bool work_on_shared(bf_rounds *r, void (*take)(void *worker, uint32_t number), void *worker,
                            int *descriptor) {
   bool is_whole = true;
+  double since = thread_seconds();
   for (uint32_t number = 0; number < r->tasks && !bf_rounds_halted(r); number++) {
     bf_round_task *task = &r->task[number];
     if (atomic_load(&task->done))
@@ -152,7 +201,7 @@ static bool work_on_shared(bf_rounds *r, void (*take)(void *worker, uint32_t num
         return false;
     }
     if (!atomic_exchange(&task->done, true))
-      finish(r, task);
+      finish(r, task, &since);
   }
   return is_whole;
 }

@@ -25,7 +25,7 @@ flags='-std=c11 -D_XOPEN_SOURCE=700 -D_DEFAULT_SOURCE -U__x86_64__ -O0 -pthread 
   -Iinclude -Isrc -I.'
 mkdir "$work/objects"
 {
-  find src -name '*.c' ! -name '*_avx*.c' ! -path 'src/image/*' ! -path 'src/imaging/*'
+  find src -name '*.c' ! -name '*_avx*.c' ! -name '*_gfni.c' ! -path 'src/image/*' ! -path 'src/imaging/*'
   echo "$build/embedded_machines.c" "$build/embedded_gpus.c" "$build/embedded_ncu.c" | tr ' ' '\n'
 } | grep -vxF -e "$(echo "$linux" | tr ' ' '\n')" | sort >"$work/sources"
 # shellcheck disable=SC2016 # of the inner shell
