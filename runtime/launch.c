@@ -498,7 +498,7 @@ API(cudaLaunchKernelExC, const rt_launch_config *config, const void *host, void 
                           cluster};
   int error = rt_leave(context, launch(context, host, &how, arguments, cooperative));
   /* Its blocks trigger it before they end, at the latest here: the kernel is over. */
-  return error || !event ? error : cudaEventRecord(event, config->stream);
+  return error || !event ? error : cudaEventRecordWithFlags(event, config->stream, 0);
 }
 PER_THREAD(cudaLaunchKernelExC, ptsz);
 
