@@ -47,8 +47,8 @@ struct bf_trace {
   uint64_t passed;     /* text: of them without an access */
   uint64_t accesses;   /* accesses read */
   uint64_t executions; /* the sum of their counts */
-  /* The access that was read last. Its addresses are whole lines of the cache, so that what kernels
-   * have just written is at hand. */
+  /* The access that was read last. Where pointers have 64 bits its addresses are whole lines of the
+   * cache, so that what kernels have just written is at hand. */
   _Alignas(64) unsigned char before_current[64 - offsetof(bf_access, address) % 64];
   bf_access current;
   bool is_bare;   /* packed: its addresses are not put together yet */
@@ -58,7 +58,8 @@ struct bf_trace {
   bf_shapes shapes; /* packed */
 };
 
-_Static_assert(offsetof(struct bf_trace, current.address) % 64 == 0, "a line of the cache");
+_Static_assert(sizeof(void *) < 8 || offsetof(struct bf_trace, current.address) % 64 == 0,
+               "a line of the cache");
 
 struct bf_trace_writer {
   bf_writer *writer;

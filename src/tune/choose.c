@@ -78,6 +78,9 @@ static void name_shape(const uint32_t block[3], char text[48]) {
            block[0], block[1], block[2]);
 }
 
+/* Behind a reason where addresses or loops hang on parameters that nobody has given. */
+static const char by_values[] = "; values of its parameters may show some: run decides by launch";
+
 /* Shapes without conflicts that are seen before a kernel is left alone, where launches decide. */
 enum { MOST_WITHOUT = 4 };
 
@@ -107,7 +110,8 @@ static int look_at(choosing *c, subject *s, const bf_likely *list, bool *goes_on
     name_shape(f->block, shape);
     if (!has_conflicts)
       snprintf(s->plan->reason, sizeof s->plan->reason,
-               "no conflicts are known that a hash could remove, in blocks of %s threads", shape);
+               "no conflicts are known that a hash could remove, in blocks of %s threads%s", shape,
+               s->plan->needs_values && !c->options->decides_by_launch ? by_values : "");
     *goes_on = has_conflicts || (c->options->decides_by_launch && ++without < MOST_WITHOUT);
     if (has_conflicts || !*goes_on)
       s->forecasts++;
