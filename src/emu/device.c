@@ -121,7 +121,7 @@ static int allocate(bf_emu *emu, uint64_t bytes, unsigned flags, bool is_heap, u
   if (bytes >= HUGE_BYTES)
     madvise(memory, whole, MADV_HUGEPAGE);
 #endif
-  bf_emu_entry entry = {.public = {(uintptr_t)memory, bytes, BF_EMU_DEVICE, flags, 0},
+  bf_emu_entry entry = {.public = {(uintptr_t)memory, bytes, BF_EMU_DEVICE, flags, 0, false},
                         .writable = true,
                         .is_heap = is_heap};
   int error = bf_emu_add(emu, &entry, diagnostic);
@@ -145,7 +145,7 @@ int bf_emu_register(bf_emu *emu, void *memory, uint64_t bytes, unsigned flags,
                     bf_diagnostic *diagnostic) {
   if (!memory || bytes == 0 || (uintptr_t)memory + bytes < (uintptr_t)memory)
     return bf_fail(diagnostic, BF_BAD_INPUT, "no memory to register");
-  bf_emu_entry entry = {.public = {(uintptr_t)memory, bytes, BF_EMU_HOST, flags, 0},
+  bf_emu_entry entry = {.public = {(uintptr_t)memory, bytes, BF_EMU_HOST, flags, 0, false},
                         .writable = true};
   return bf_emu_add(emu, &entry, diagnostic);
 }
