@@ -93,7 +93,8 @@ static void compare_histogram() {
   bf_pixels view = view_of(image);
   view.mask = mask.data;
   view.mask_stride_bytes = mask.empty() ? 0 : mask.step;
-  bf_histogram_options options = {};
+  bf_histogram_options options;
+  bf_histogram_default_options(&options);
   options.bins = (size_t)bins;
   options.high = even ? limit : 0;
   options.edges = even ? nullptr : edges.data();
@@ -137,7 +138,8 @@ static void compare_angle(const cv::Mat &edges, double theta, int threshold) {
   std::vector<cv::Vec3f> theirs;
   cv::HoughLines(edges, theirs, 1, step, threshold, 0, 0, theta, theta + 0.6 * step);
   bf_pixels view = view_of(edges);
-  bf_hough_options options = {};
+  bf_hough_options options;
+  bf_hough_default_options(&options);
   options.theta_low = theta;
   options.theta_high = theta + step;
   options.theta_step = step;
@@ -184,7 +186,8 @@ static void compare_edges() {
   cv::Mat unused;
   double theirs = cv::threshold(ours, unused, 0, 255, cv::THRESH_BINARY | cv::THRESH_OTSU);
   bf_pixels gradient = view_of(ours);
-  bf_histogram_options options = {};
+  bf_histogram_options options;
+  bf_histogram_default_options(&options);
   options.bins = 256;
   std::vector<uint64_t> counts(256);
   good = bf_histogram_u64(&gradient, &options, counts.data(), nullptr) == BF_OK;
