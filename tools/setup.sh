@@ -66,6 +66,7 @@ need_to_test() {
   want nodejs has node
   want chromium has chromium
   want mypy has mypy # types of the Python package
+  want libopencv-imgproc-dev test -e /usr/include/opencv4/opencv2/imgproc.hpp # votes beside OpenCV's
 }
 
 # The runtime libraries of clang's sanitizers come in a package of their own.
