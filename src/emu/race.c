@@ -16,8 +16,8 @@
  * that is not ordered is not reported: fences count for all threads of a block, and of reads only
  * two are known. Bytes of one word share its records.
  *
- * Where all lanes of a warp access a line of 32 words, each its own, one set of records stands for
- * the line; another kind of access spreads it to the words.
+ * Where all lanes of a warp access lines of 32 words, each one, two or four words of its own, one
+ * set of records stands for each line; another kind of access spreads it to the words.
  *
  * Words of global memory lie in memory of their own for each allocation, which the host gives when
  * it is touched. They outlive launches, so that launches can race with each other. */
@@ -26,62 +26,18 @@
 #include "emu/deferred.h"
 #include "emu/device.h"
 #include "emu/proxy.h"
+#include "emu/race_memory.h"
 #include "emu/transfer.h"
 #include "emu/visit.h"
 #include "ptx/demangle.h"
 #include "ptx/site.h"
 
 #include <stdlib.h>
-#include <sys/mman.h>
 
-enum { WORD_BYTES = 4, LOCKS = 4096, KNOWN_SEGMENTS = 64, MOST_BLOCKS = 1 << 26 };
+enum { LOCKS = 4096, MOST_BLOCKS = 1 << 26 };
 
-/* An access; 24 bytes. launch 0: none. */
-typedef struct record {
-  uint32_t launch, block;
-  uint32_t epoch; /* barriers and fences of the block before it */
-  uint32_t order; /* meetings of the warp before it */
-  uint32_t time;  /* fences of the device before it */
-  uint16_t site;
-  uint16_t who; /* thread, flags and bytes of the word */
-} record;
+/* Of records, beside the thread and the bytes of the word: who. */
 enum { THREAD = 0x3ff, STRONG = 0x400, COPY = 0x800, FIRST_BYTE = 12 };
-
-struct bf_race_word {
-  record write, read[2]; /* the last read, and the one before it of another thread */
-};
-
-/* What stands for a line: records of all its words, whose thread is that of the first lane, or the
- * words themselves. */
-enum { LINE_BYTES = WORD_BYTES * BF_EMU_LANES };
-struct bf_race_line {
-  bf_race_word all;
-  enum { UNUSED, WHOLE, IN_WORDS } state;
-  bool has_copies;
-  uint32_t block, epoch; /* IN_WORDS: of the last access */
-};
-
-/* The words of an allocation, and its lines. */
-typedef struct segment {
-  uint64_t first, end, serial;
-  bf_race_word *word;
-  bf_race_line *line;
-} segment;
-
-/* A launch whose accesses are known. */
-typedef struct known_launch {
-  const bf_emu_kernel *kernel;
-  uint32_t number, grid[3], block[3];
-} known_launch;
-
-/* Of a device: what outlives launches. */
-struct bf_race_memory {
-  segment *segment;
-  size_t segments, capacity;
-  known_launch *launch;
-  size_t launches, launch_capacity;
-  uint32_t next_number; /* for launches without one */
-};
 
 /* Of a launch. */
 struct bf_emu_races {
@@ -91,116 +47,10 @@ struct bf_emu_races {
   uint32_t *released,
       *acquired;     /* per block: the clock at its last fence, at its last strong access */
   uint8_t *strength; /* per site */
+  uint32_t followed; /* a launch before this one that it follows, the last that was asked for */
   uint8_t lock[LOCKS];
 };
 enum { WEAK, IS_STRONG, IS_RELEASE };
-
-/* ---- What outlives launches ---- */
-
-bf_race_line *bf_race_lines(uint64_t bytes) {
-  return calloc(bytes / LINE_BYTES + 2, sizeof(bf_race_line));
-}
-
-bf_race_word *bf_race_words(uint64_t bytes) {
-  return calloc((bytes + WORD_BYTES - 1) / WORD_BYTES + 1, sizeof(bf_race_word));
-}
-
-static size_t words_bytes(const segment *of) {
-  return (size_t)((of->end - of->first + 2 * WORD_BYTES - 1) / WORD_BYTES) * sizeof(bf_race_word);
-}
-
-static size_t lines_bytes(const segment *of) {
-  return (size_t)((of->end - of->first) / LINE_BYTES + 2) * sizeof(bf_race_line);
-}
-
-static void drop_segment(const segment *old) {
-  if (old->word)
-    munmap(old->word, words_bytes(old));
-  if (old->line)
-    munmap(old->line, lines_bytes(old));
-}
-
-/* Memory that the host gives when it is touched; NULL: there is none. */
-static void *reserve(size_t bytes) {
-  void *memory =
-      mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  return memory == MAP_FAILED ? NULL : memory;
-}
-
-void bf_race_forget(bf_emu *emu) {
-  struct bf_race_memory *memory = emu->race_memory;
-  if (!memory)
-    return;
-  for (size_t i = 0; i < memory->segments; i++)
-    drop_segment(&memory->segment[i]);
-  free(memory->segment);
-  free(memory->launch);
-  free(memory);
-  emu->race_memory = NULL;
-}
-
-/* Words for an allocation; none where the host has no room, which leaves it unchecked. */
-static segment make_segment(const bf_emu_range *range) {
-  segment made = {range->address & ~(uint64_t)(WORD_BYTES - 1), range->address + range->bytes,
-                  range->serial, NULL, NULL};
-  made.line = reserve(lines_bytes(&made));
-  made.word = made.line ? reserve(words_bytes(&made)) : NULL;
-  return made;
-}
-
-/* Gives every allocation its segment and drops those of memory that was freed. Both lists are
- * sorted by address. */
-static bool renew_segments(bf_emu *emu, struct bf_race_memory *memory) {
-  size_t count = bf_emu_ranges(emu, NULL, 0), old = 0;
-  bf_emu_range *range = malloc((count + 1) * sizeof *range);
-  segment *segments = malloc((count + 1) * sizeof *segments);
-  if (!range || !segments) {
-    free(range);
-    free(segments);
-    return false;
-  }
-  count = bf_emu_ranges(emu, range, count);
-  for (size_t i = 0; i < count; i++) {
-    while (old < memory->segments && (memory->segment[old].first < (range[i].address & ~3ull) ||
-                                      (memory->segment[old].first == (range[i].address & ~3ull) &&
-                                       memory->segment[old].serial != range[i].serial)))
-      drop_segment(&memory->segment[old++]);
-    if (old < memory->segments && memory->segment[old].serial == range[i].serial)
-      segments[i] = memory->segment[old++];
-    else
-      segments[i] = make_segment(&range[i]);
-  }
-  while (old < memory->segments)
-    drop_segment(&memory->segment[old++]);
-  free(memory->segment);
-  free(range);
-  memory->segment = segments;
-  memory->segments = count;
-  return true;
-}
-
-/* Notes which launch has a number; those that all later ones follow are forgotten. */
-static bool note_launch(struct bf_race_memory *memory, const bf_emu_launch *launch,
-                        uint32_t number) {
-  size_t kept = 0;
-  for (size_t i = 0; i < memory->launches; i++)
-    if (launch->number && memory->launch[i].number > launch->settled)
-      memory->launch[kept++] = memory->launch[i];
-  memory->launches = kept;
-  if (kept == memory->launch_capacity) {
-    size_t capacity = kept ? 2 * kept : 16;
-    known_launch *grown = realloc(memory->launch, capacity * sizeof *grown);
-    if (!grown)
-      return false;
-    memory->launch = grown;
-    memory->launch_capacity = capacity;
-  }
-  known_launch *made = &memory->launch[memory->launches++];
-  *made = (known_launch){.kernel = launch->kernel, .number = number};
-  memcpy(made->grid, launch->grid, sizeof made->grid);
-  memcpy(made->block, launch->block, sizeof made->block);
-  return true;
-}
 
 /* ---- A launch ---- */
 
@@ -243,8 +93,8 @@ int bf_race_open(bf_emu_flight *flight, bf_diagnostic *diagnostic) {
   races->clock = 1;
   races->number = launch->number ? launch->number : ++memory->next_number;
   memory->next_number = races->number;
-  if (!races->released || !races->acquired || !races->strength || !renew_segments(emu, memory) ||
-      !note_launch(memory, launch, races->number))
+  if (!races->released || !races->acquired || !races->strength || !bf_race_renew(emu, memory) ||
+      !bf_race_note_launch(memory, launch, races->number))
     return bf_no_memory(diagnostic);
   for (unsigned i = 0; i < kernel->site_count; i++)
     races->strength[i] = strength_of(kernel->sites[i].instruction);
@@ -286,7 +136,7 @@ typedef struct access {
   bf_emu_warp *warp;
   const bf_emu_op *op;
   struct bf_emu_races *races;
-  record now; /* but for thread and bytes */
+  bf_race_record now; /* but for thread and bytes */
   bool is_write, is_atomic, is_shared;
   bool is_clustered;         /* other blocks may have been at the same shared memory */
   const bf_emu_block *owner; /* of that memory */
@@ -325,10 +175,10 @@ void bf_race_put_line(char *text, size_t bytes, const bf_emu_kernel *kernel, uns
 }
 
 /* Says who else was at the byte; false: the launch has ended. */
-static bool report(const access *what, const record *other, bool other_writes, unsigned lane,
-                   uint64_t address) {
+static bool report(const access *what, const bf_race_record *other, bool other_writes,
+                   unsigned lane, uint64_t address) {
   const struct bf_race_memory *memory = what->races->memory;
-  const known_launch *launch = NULL;
+  const bf_race_launch *launch = NULL;
   char thread[48] = "", block[48] = "", line[200] = "", text[600], name[160] = "", far[48] = "";
   for (size_t i = 0; i < memory->launches; i++)
     if (memory->launch[i].number == other->launch)
@@ -356,10 +206,16 @@ static bool report(const access *what, const record *other, bool other_writes, u
 /* ---- Checking ---- */
 
 /* Whether an earlier access, of a launch of its own, may overlap with this one in time. */
-static bool is_of_unordered_launch(const access *what, const record *old) {
+static bool is_of_unordered_launch(const access *what, const bf_race_record *old) {
   const bf_emu_launch *launch = what->warp->worker->flight->launch;
-  return launch->follows && old->launch > launch->settled &&
-         !launch->follows(launch->follows_context, old->launch);
+  uint32_t *followed = &what->races->followed;
+  if (!launch->follows || old->launch <= launch->settled ||
+      old->launch == __atomic_load_n(followed, __ATOMIC_RELAXED))
+    return false;
+  if (!launch->follows(launch->follows_context, old->launch))
+    return true;
+  __atomic_store_n(followed, old->launch, __ATOMIC_RELAXED);
+  return false;
 }
 
 /* Whether fences put an access of another block before this one. */
@@ -381,7 +237,7 @@ bool bf_race_has_heard(const bf_emu_block *block, const bf_emu_block *of) {
 
 /* Whether an earlier access to shared memory, of another block than this one, was of its cluster:
  * what is known of memory outlives the block that it belonged to. */
-static bool is_of_cluster(const access *what, const record *old) {
+static bool is_of_cluster(const access *what, const bf_race_record *old) {
   const bf_emu_cluster *cluster = what->warp->block->cluster;
   for (unsigned i = 0; what->is_clustered && i < cluster->count; i++)
     if ((uint32_t)cluster->block[i]->index == old->block)
@@ -390,8 +246,8 @@ static bool is_of_cluster(const access *what, const record *old) {
 }
 
 /* Whether an earlier access and this one of who, at overlapping bytes, are not ordered. */
-static inline bool is_unordered(const access *what, const record *old, uint16_t who) {
-  const record *now = &what->now;
+static inline bool is_unordered(const access *what, const bf_race_record *old, uint16_t who) {
+  const bf_race_record *now = &what->now;
   if (!(old->who & who & 0xf000) || !old->launch)
     return false;
   if (old->launch != now->launch)
@@ -410,7 +266,7 @@ static inline bool is_unordered(const access *what, const record *old, uint16_t 
 }
 
 /* Whether an earlier write may be of the same instruction: check_lanes has compared those. */
-static inline bool is_of_same_store(const access *what, const record *old) {
+static inline bool is_of_same_store(const access *what, const bf_race_record *old) {
   return what->is_write && old->launch == what->now.launch && old->block == what->now.block &&
          old->site == what->now.site && old->order == what->now.order &&
          (old->who & THREAD) / BF_EMU_LANES == what->warp->index;
@@ -464,10 +320,19 @@ static inline uint16_t who_of(const access *what, unsigned lane, unsigned bytes,
 
 /* Takes note of an access in halves of 16 and 8 bytes, as records are read: a host cannot hand what
  * was stored in smaller pieces to the next load. */
-static inline void note(const access *what, record *to, uint16_t who) {
+static inline void note(const access *what, bf_race_record *to, uint16_t who) {
   uint64_t tail = what->now.time | (uint64_t)what->now.site << 32 | (uint64_t)who << 48;
-  memcpy(to, &what->now, offsetof(record, time));
+  memcpy(to, &what->now, offsetof(bf_race_record, time));
   memcpy(&to->time, &tail, sizeof tail);
+}
+
+/* Takes note of a read of a word. */
+static inline void note_read(const access *what, bf_race_word *word, uint16_t who) {
+  const bf_race_record *last = &word->read[0];
+  if (last->block != what->now.block || last->launch != what->now.launch ||
+      (last->who ^ who) & THREAD)
+    word->read[1] = *last;
+  note(what, &word->read[0], who);
 }
 
 /* Checks bytes of one word of a lane, and takes note; false: the launch has ended. first counts
@@ -487,20 +352,16 @@ static inline bool check_word(const access *what, bf_race_word *word, unsigned l
         fine = report(what, &word->read[i], false, lane, address);
     note(what, &word->write, who);
   } else {
-    const record *last = &word->read[0];
-    if (last->block != what->now.block || last->launch != what->now.launch ||
-        ((last->who ^ who) & THREAD) != 0)
-      word->read[1] = *last;
-    note(what, &word->read[0], who);
+    note_read(what, word, who);
   }
   return fine;
 }
 
 /* The segment of a global address; NULL: it is not checked. The worker remembers it. */
-static const segment *find_segment(const access *what, uint64_t address) {
+static const bf_race_segment *find_segment(const access *what, uint64_t address) {
   const struct bf_race_memory *memory = what->races->memory;
   bf_emu_worker *worker = what->warp->worker;
-  const segment *at = worker->segment;
+  const bf_race_segment *at = worker->segment;
   if (!at || address < at->first || address >= at->end) {
     size_t low = 0, high = memory->segments;
     while (low < high) {
@@ -526,65 +387,111 @@ typedef struct place {
 } place;
 
 static place place_of(bf_race_line *lines, bf_race_word *words, uint64_t first, uint64_t address) {
-  uint64_t line = address / LINE_BYTES - first / LINE_BYTES;
-  uint64_t begin = address / LINE_BYTES * LINE_BYTES;
+  uint64_t line = address / BF_RACE_LINE_BYTES - first / BF_RACE_LINE_BYTES;
+  uint64_t begin = address / BF_RACE_LINE_BYTES * BF_RACE_LINE_BYTES;
   begin = begin < first ? first : begin;
-  return (place){&lines[line], &words[(address - first) / WORD_BYTES],
-                 &words[(begin - first) / WORD_BYTES], (unsigned)(begin % LINE_BYTES / WORD_BYTES)};
+  return (place){&lines[line], &words[(address - first) / BF_RACE_WORD_BYTES],
+                 &words[(begin - first) / BF_RACE_WORD_BYTES],
+                 (unsigned)(begin % BF_RACE_LINE_BYTES / BF_RACE_WORD_BYTES)};
 }
 
+/* Whether a launch is over for this one and all that come. */
+static inline bool is_past(const access *what, uint32_t launch) {
+  const bf_emu_launch *now = what->warp->worker->flight->launch;
+  return launch != what->now.launch && (!now->follows || launch <= now->settled);
+}
+
+static inline uint32_t later(uint32_t a, uint32_t b) { return a > b ? a : b; }
+
 /* Hands what is known of a line to its words. */
-static void spread(const access *what, const place *at) {
+static void spread_line(bf_race_line *line, const place *at) {
+  for (unsigned i = at->first; i < BF_EMU_LANES; i++) {
+    bf_race_word *word = &at->first_word[i - at->first];
+    *word = line->all;
+    word->write.who += (uint16_t)(i >> line->write_shift);
+    word->read[0].who += (uint16_t)(i >> line->read_shift[0]);
+    word->read[1].who += (uint16_t)(i >> line->read_shift[1]);
+  }
+  line->launch =
+      later(line->all.write.launch, later(line->all.read[0].launch, line->all.read[1].launch));
+}
+
+/* The words of a line are accessed one by one. */
+static inline void spread(const access *what, const place *at) {
   bf_race_line *line = at->line;
   if (line->state == WHOLE)
-    for (unsigned i = at->first; i < BF_EMU_LANES; i++) {
-      bf_race_word *word = &at->first_word[i - at->first];
-      *word = line->all;
-      word->write.who += (uint16_t)i;
-      word->read[0].who += (uint16_t)i;
-      word->read[1].who += (uint16_t)i;
-    }
+    spread_line(line, at);
   line->state = IN_WORDS;
   line->block = what->now.block;
   line->epoch = what->now.epoch;
+  line->launch = later(line->launch, what->now.launch);
   line->has_copies |= (what->now.who & COPY) != 0;
 }
 
-/* An access of all lanes to a whole line, lane by lane: whether it is in order, and noted. */
-static bool pass_line(const access *what, bf_race_line *line) {
-  const record *now = &what->now;
+/* Whether an access to a whole line, of threads that lie by shift, may race with an earlier one.
+ * Which threads they are counts between two barriers of a block only. */
+static inline bool line_may_race(const access *what, const bf_race_record *old, unsigned old_shift,
+                                 unsigned shift, uint16_t who) {
+  const bf_race_record *now = &what->now;
+  bool is_close =
+      old->launch == now->launch && old->block == now->block && old->epoch == now->epoch;
+  return (is_close && old_shift != shift) || is_unordered(what, old, who);
+}
+
+/* An access of lanes from lane on to a whole line, by 1 << shift words each: whether it is in
+ * order, and noted. */
+static bool pass_line(const access *what, bf_race_line *line, unsigned lane, unsigned shift) {
+  const bf_race_record *now = &what->now;
   bf_race_word *all = &line->all;
-  uint16_t who = who_of(what, 0, WORD_BYTES, 0);
-  if (who & COPY || line->has_copies)
-    return false;
+  uint16_t who = who_of(what, lane, BF_RACE_WORD_BYTES, 0);
   /* Behind a barrier nothing that a block did to its shared memory before matters. */
-  if (line->state == IN_WORDS && what->is_shared && !what->is_clustered &&
-      (line->block != now->block || line->epoch != now->epoch))
+  if (line->state == IN_WORDS &&
+      (what->is_shared ? !line->has_copies && !what->is_clustered &&
+                             (line->block != now->block || line->epoch != now->epoch)
+                       : is_past(what, line->launch)))
     *line = (bf_race_line){.state = WHOLE};
-  if (line->state == IN_WORDS || is_unordered(what, &all->write, who) ||
-      (what->is_write &&
-       (is_unordered(what, &all->read[0], who) || is_unordered(what, &all->read[1], who))))
+  if (who & COPY || line->has_copies || line->state == IN_WORDS ||
+      line_may_race(what, &all->write, line->write_shift, shift, who) ||
+      (what->is_write && (line_may_race(what, &all->read[0], line->read_shift[0], shift, who) ||
+                          line_may_race(what, &all->read[1], line->read_shift[1], shift, who))))
     return false;
   line->state = WHOLE;
-  if (what->is_write)
+  if (what->is_write) {
     note(what, &all->write, who);
-  else {
-    if (all->read[0].block != now->block || all->read[0].launch != now->launch ||
-        (all->read[0].who ^ who) & THREAD)
-      all->read[1] = all->read[0];
-    note(what, &all->read[0], who);
+    line->write_shift = (uint8_t)shift;
+    return true;
   }
+  if (all->read[0].block != now->block || all->read[0].launch != now->launch ||
+      (all->read[0].who ^ who) & THREAD || line->read_shift[0] != shift) {
+    all->read[1] = all->read[0];
+    line->read_shift[1] = line->read_shift[0];
+  }
+  note(what, &all->read[0], who);
+  line->read_shift[0] = (uint8_t)shift;
   return true;
 }
 
-/* Whether all lanes access a line, each a word of it, in order. */
+/* Whether all lanes access lines, each one, two or four words of its own, in order. */
 static bool is_line(const access *what, uint32_t mask, const uint64_t *address) {
-  uint64_t wrong = address[0] % LINE_BYTES;
-  if (mask != UINT32_MAX || what->width_bytes != WORD_BYTES)
+  uint64_t wrong = address[0] % BF_RACE_LINE_BYTES;
+  unsigned width = what->width_bytes;
+  if (mask != UINT32_MAX || (width != BF_RACE_WORD_BYTES && width != 2 * BF_RACE_WORD_BYTES &&
+                             width != 4 * BF_RACE_WORD_BYTES))
     return false;
   for (unsigned lane = 0; lane < BF_EMU_LANES; lane++)
-    wrong |= address[lane] ^ (address[0] + lane * WORD_BYTES);
+    wrong |= address[lane] ^ (address[0] + (uint64_t)lane * width);
   return wrong == 0;
+}
+
+/* The lanes of such an access, from this line on, that are left to check one by one. */
+static uint32_t pass_lines(const access *what, bf_race_line *line) {
+  unsigned words = what->width_bytes / BF_RACE_WORD_BYTES, lanes = BF_EMU_LANES / words;
+  unsigned shift = (unsigned)__builtin_ctz(words);
+  uint32_t left = 0;
+  for (unsigned i = 0; i < words; i++)
+    if (!pass_line(what, &line[i], i * lanes, shift))
+      left |= (uint32_t)((UINT64_C(1) << lanes) - 1) << (i * lanes);
+  return left;
 }
 
 /* The lanes that read what two lanes before them read: two readers are all that is kept. */
@@ -610,9 +517,10 @@ static inline bool check_lane(const access *what, const place *at, unsigned lane
   bf_race_word *word = at->word;
   spread(what, at);
 
-  unsigned width = what->width_bytes, shift = (unsigned)(address % WORD_BYTES);
+  unsigned width = what->width_bytes, shift = (unsigned)(address % BF_RACE_WORD_BYTES);
   for (unsigned first = 0; first < width; word++) {
-    unsigned bytes = WORD_BYTES - shift < width - first ? WORD_BYTES - shift : width - first;
+    unsigned bytes =
+        BF_RACE_WORD_BYTES - shift < width - first ? BF_RACE_WORD_BYTES - shift : width - first;
     if (!check_word(what, word, lane, bytes, shift, first, address, memory + first))
       return false;
     first += bytes;
@@ -623,8 +531,8 @@ static inline bool check_lane(const access *what, const place *at, unsigned lane
 
 /* Whether all lanes read bytes or halves one behind the other, from the begin of a word on. */
 static bool is_narrow_row(const access *what, uint32_t mask, const uint64_t *address) {
-  uint64_t wrong = address[0] % WORD_BYTES;
-  if (mask != UINT32_MAX || what->is_write || what->width_bytes >= WORD_BYTES)
+  uint64_t wrong = address[0] % BF_RACE_WORD_BYTES;
+  if (mask != UINT32_MAX || what->is_write || what->width_bytes >= BF_RACE_WORD_BYTES)
     return false;
   for (unsigned lane = 0; lane < BF_EMU_LANES; lane++)
     wrong |= address[lane] ^ (address[0] + (uint64_t)lane * what->width_bytes);
@@ -635,7 +543,7 @@ static bool is_narrow_row(const access *what, uint32_t mask, const uint64_t *add
  * does them one by one: the last two remain. False: one may not be in order, and nothing is noted.
  */
 static inline bool pass_narrow(const access *what, bf_race_word *word, unsigned lane) {
-  unsigned width = what->width_bytes, last = WORD_BYTES / width - 1;
+  unsigned width = what->width_bytes, last = BF_RACE_WORD_BYTES / width - 1;
   if (word->write.launch)
     for (unsigned i = 0; i <= last; i++)
       if (is_unordered(what, &word->write, who_of(what, lane + i, width, i * width)))
@@ -646,8 +554,9 @@ static inline bool pass_narrow(const access *what, bf_race_word *word, unsigned 
 }
 
 /* The lanes of such a row in a segment that are left to check one by one. */
-static uint32_t pass_narrow_row(const access *what, const segment *of, const uint64_t *address) {
-  unsigned lanes = WORD_BYTES / what->width_bytes;
+static uint32_t pass_narrow_row(const access *what, const bf_race_segment *of,
+                                const uint64_t *address) {
+  unsigned lanes = BF_RACE_WORD_BYTES / what->width_bytes;
   uint32_t left = 0;
   for (unsigned lane = 0; lane < BF_EMU_LANES; lane += lanes) {
     place at = place_of(of->line, of->word, of->first, address[lane]);
@@ -680,7 +589,7 @@ static uint32_t check_row(const access *what, uint32_t mask, const uint64_t *add
   uint64_t last = address[BF_EMU_LANES - 1] + what->width_bytes - 1, page = address[0] >> 12;
   if (!is_whole && !is_narrow_row(what, mask, address))
     return mask & ~read_again(what, mask, address);
-  const segment *of = find_segment(what, address[0]);
+  const bf_race_segment *of = find_segment(what, address[0]);
   if (!of || last >= of->end || last >> 12 != page)
     return mask;
   bool alone = what->warp->worker->flight->alone;
@@ -688,10 +597,11 @@ static uint32_t check_row(const access *what, uint32_t mask, const uint64_t *add
   if (!alone)
     lock_page(what->races, page);
   place at = place_of(of->line, of->word, of->first, address[0]);
-  size_t words = BF_EMU_LANES * what->width_bytes / WORD_BYTES;
+  size_t words = BF_EMU_LANES * what->width_bytes / BF_RACE_WORD_BYTES;
   if (is_whole) {
-    fetch_ahead(at.line + 1, sizeof *at.line);
-    left = pass_line(what, at.line) ? 0 : left;
+    size_t lines = what->width_bytes / BF_RACE_WORD_BYTES;
+    fetch_ahead(at.line + lines, lines * sizeof *at.line);
+    left = pass_lines(what, at.line);
   } else {
     fetch_ahead(at.word + words, words * sizeof *at.word);
     left = pass_narrow_row(what, of, address);
@@ -701,11 +611,84 @@ static uint32_t check_row(const access *what, uint32_t mask, const uint64_t *add
   return left;
 }
 
+/* Checks bytes of a word where all is in order, and takes note; false: it may not be. */
+static inline bool pass_word(const access *what, bf_race_word *word, uint16_t who) {
+  if (is_unordered(what, &word->write, who) ||
+      (what->is_write &&
+       (is_unordered(what, &word->read[0], who) || is_unordered(what, &word->read[1], who))))
+    return false;
+  if (what->is_write)
+    note(what, &word->write, who);
+  else
+    note_read(what, word, who);
+  return true;
+}
+
+/* The same for all words of a lane. */
+static inline bool pass_lane(const access *what, const place *at, unsigned lane, uint64_t address) {
+  unsigned width = what->width_bytes;
+  if (at->line->state != IN_WORDS || at->line->launch < what->now.launch)
+    spread(what, at);
+  if (width <= BF_RACE_WORD_BYTES)
+    return pass_word(what, at->word,
+                     who_of(what, lane, width, (unsigned)(address % BF_RACE_WORD_BYTES)));
+  for (unsigned i = 0; i < width / BF_RACE_WORD_BYTES; i++)
+    if (!pass_word(what, &at->word[i], who_of(what, lane, BF_RACE_WORD_BYTES, 0)))
+      return false;
+  return true;
+}
+
+/* The segment that all lanes access; NULL: they access several, or some that is not checked. */
+static const bf_race_segment *one_segment(const access *what, uint32_t mask,
+                                          const uint64_t *address) {
+  uint64_t least = UINT64_MAX, most = 0;
+  BF_EACH_LANE(mask, lane) {
+    least = address[lane] < least ? address[lane] : least;
+    most = address[lane] > most ? address[lane] : most;
+  }
+  const bf_race_segment *of = mask ? find_segment(what, least) : NULL;
+  return of && most + what->width_bytes <= of->end ? of : NULL;
+}
+
+/* Whether the host fetches what is known of the lanes' words by itself, as they lie side by side.
+ */
+static inline bool are_near(uint32_t mask, const uint64_t *address) {
+  unsigned first = (unsigned)__builtin_ctz(mask), last = 31 - (unsigned)__builtin_clz(mask);
+  return address[last] - address[first] < 2 * BF_RACE_LINE_BYTES;
+}
+
+/* Checks lanes of one segment, as check_lane does where all is in order; returns those from the
+ * first on that may race, which are left. What is known of their words is fetched for all of them
+ * before the first is looked at. */
+static uint32_t pass_global(const access *what, uint32_t mask, const uint64_t *address) {
+  bool alone = what->warp->worker->flight->alone;
+  const bf_race_segment *of = what->now.who & COPY ? NULL : one_segment(what, mask, address);
+  if (!of)
+    return mask;
+  for (uint32_t lanes = are_near(mask, address) ? 0 : mask; lanes; lanes &= lanes - 1) {
+    place at = place_of(of->line, of->word, of->first, address[__builtin_ctz(lanes)]);
+    __builtin_prefetch(at.line, 1);
+    fetch_ahead(at.word, sizeof *at.word + 1);
+  }
+  BF_EACH_LANE(mask, lane) {
+    place at = place_of(of->line, of->word, of->first, address[lane]);
+    if (!alone)
+      lock_page(what->races, address[lane] >> 12);
+    bool fine = pass_lane(what, &at, lane, address[lane]);
+    if (!alone)
+      unlock_page(what->races, address[lane] >> 12);
+    if (!fine)
+      return mask & UINT32_MAX << lane;
+  }
+  return 0;
+}
+
 static bool check_global(const access *what, uint32_t mask, const uint64_t *address) {
   bool alone = what->warp->worker->flight->alone, fine = true;
   uint64_t locked = UINT64_MAX;
-  BF_EACH_LANE(check_row(what, mask, address), lane) {
-    const segment *of = fine ? find_segment(what, address[lane]) : NULL;
+  uint32_t left = check_row(what, mask, address);
+  BF_EACH_LANE(pass_global(what, left, address), lane) {
+    const bf_race_segment *of = fine ? find_segment(what, address[lane]) : NULL;
     if (!of)
       continue;
     uint64_t page = address[lane] >> 12;
@@ -724,51 +707,49 @@ static bool check_global(const access *what, uint32_t mask, const uint64_t *addr
 }
 
 /* Whether an access to the block's own shared memory may race with an earlier one to the same word:
- * is_unordered for the usual case, which is that nobody was there since the last barrier. */
-static inline bool may_race(const access *what, const record *old, uint16_t who) {
-  const record *now = &what->now;
+ * is_unordered for the usual cases, which are that nobody was there since the last barrier, or the
+ * same thread. */
+static inline bool may_race(const access *what, const bf_race_record *old, uint16_t who) {
+  const bf_race_record *now = &what->now;
   bool is_recent = old->launch == now->launch &&
-                   (old->block == now->block ? old->epoch == now->epoch : what->is_clustered);
-  return (old->who & COPY) || (is_recent && !(old->who & who & STRONG));
+                   (old->block == now->block ? old->epoch == now->epoch && (old->who ^ who) & THREAD
+                                             : what->is_clustered);
+  return (old->who & COPY) ||
+         (is_recent && (old->who & who & 0xf000) && !(old->who & who & STRONG));
 }
 
-/* Checks whole words of shared memory, as check_lane does where all is in order; returns the lanes
- * that are left, of which nothing is noted. */
+/* Checks shared memory in up to a word for each lane, as check_lane does where all is in order;
+ * returns the lanes that are left, from the first on that may race, of which nothing is noted. */
 static uint32_t pass_words(const access *what, uint32_t mask, const uint64_t *offset) {
   const bf_emu_block *block = what->warp->block;
-  const record *now = &what->now;
-  uint32_t left = 0;
-  if (what->width_bytes != WORD_BYTES || now->who & COPY)
+  const bf_race_record *now = &what->now;
+  if (what->width_bytes > BF_RACE_WORD_BYTES || now->who & COPY)
     return mask;
   BF_EACH_LANE(mask, lane) {
     place at = place_of(block->lines, block->words, 0, offset[lane]);
-    uint16_t who = who_of(what, lane, WORD_BYTES, 0);
-    const record *last = &at.word->read[0];
+    uint16_t who =
+        who_of(what, lane, what->width_bytes, (unsigned)(offset[lane] % BF_RACE_WORD_BYTES));
+    const bf_race_record *last = &at.word->read[0];
     if (at.line->state != IN_WORDS || at.line->block != now->block || at.line->epoch != now->epoch)
       spread(what, &at);
     if (may_race(what, &at.word->write, who) ||
-        (what->is_write && (may_race(what, last, who) || may_race(what, last + 1, who)))) {
-      left |= UINT32_C(1) << lane;
-      continue;
-    }
-    if (what->is_write) {
+        (what->is_write && (may_race(what, last, who) || may_race(what, last + 1, who))))
+      return mask & UINT32_MAX << lane;
+    if (what->is_write)
       note(what, &at.word->write, who);
-      continue;
-    }
-    if (last->block != now->block || last->launch != now->launch || (last->who ^ who) & THREAD)
-      at.word->read[1] = *last;
-    note(what, &at.word->read[0], who);
+    else
+      note_read(what, at.word, who);
   }
-  return left;
+  return 0;
 }
 
 static bool check_shared(const access *what, uint32_t mask, const uint64_t *offset) {
   const bf_emu_block *block = what->warp->block;
-  if (is_line(what, mask, offset) && offset[0] + LINE_BYTES <= block->shared_bytes) {
-    place at = place_of(block->lines, block->words, 0, offset[0]);
-    if (pass_line(what, at.line))
-      return true;
-  }
+  if (is_line(what, mask, offset) &&
+      offset[0] + (uint64_t)BF_EMU_LANES * what->width_bytes <= block->shared_bytes)
+    mask = pass_lines(what, place_of(block->lines, block->words, 0, offset[0]).line);
+  if (!mask)
+    return true;
   BF_EACH_LANE(pass_words(what, mask & ~read_again(what, mask, offset), offset), lane) {
     place at = place_of(block->lines, block->words, 0, offset[lane]);
     if (!check_lane(what, &at, lane, offset[lane], block->shared + offset[lane]))
@@ -807,7 +788,7 @@ static bool check_lanes(const access *what, uint32_t mask, const uint64_t *addre
       if (value && address[lane] == address[other] &&
           memcmp(value + 16 * lane, value + 16 * other, what->width_bytes) == 0)
         continue;
-      record writer = what->now;
+      bf_race_record writer = what->now;
       writer.who |= (uint16_t)((what->warp->index * BF_EMU_LANES + other) & THREAD);
       return report(what, &writer, true, lane, address[lane]);
     }
@@ -843,7 +824,7 @@ static access describe(bf_emu_warp *warp, const bf_emu_op *op, bf_op kind, unsig
                  .width_bytes = width_bytes};
   if (strength == IS_RELEASE)
     bf_race_fence(warp->block, true);
-  what.now = (record){
+  what.now = (bf_race_record){
       races->number,
       (uint32_t)block->index,
       (uint32_t)(block->epoch + block->fences),
@@ -941,8 +922,8 @@ void bf_race_copied(bf_emu_warp *warp, unsigned lane, uint64_t offset, unsigned 
   const bf_emu_block *block = warp->block;
   if (offset >= block->shared_bytes || bytes > block->shared_bytes - offset)
     return;
-  for (unsigned i = 0; i < bytes; i += WORD_BYTES) {
-    record *write = &block->words[(offset + i) / WORD_BYTES].write;
+  for (unsigned i = 0; i < bytes; i += BF_RACE_WORD_BYTES) {
+    bf_race_record *write = &block->words[(offset + i) / BF_RACE_WORD_BYTES].write;
     if (!(write->who & COPY) || write->block != (uint32_t)block->index ||
         ((write->who ^ (warp->index * BF_EMU_LANES + lane)) & THREAD))
       continue;
