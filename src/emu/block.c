@@ -204,9 +204,9 @@ void bf_emu_block_begin(bf_emu_block *block, bf_emu_worker *worker, uint64_t ind
     warp->polled = 0;
     warp->is_meeting = false;
     warp->test = NULL;
-    warp->product = warp->resized = NULL;
+    warp->product = NULL;
     warp->products = 0;
-    warp->resizes = 0;
+    warp->resizes = (bf_emu_resizes){0};
     bf_emu_late_begin(warp);
     warp->instructions = warp->lined_up = 0;
     warp->is_lining_up = warp->is_fetching = false;

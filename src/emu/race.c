@@ -852,6 +852,8 @@ static access describe(bf_emu_warp *warp, const bf_emu_op *op, bf_op kind, unsig
       op->site < UINT16_MAX ? (uint16_t)op->site : UINT16_MAX,
       (uint16_t)((strength != WEAK || what.is_atomic ? STRONG : 0) | (is_copy ? COPY : 0))};
   acquire(races, block, strength != WEAK || what.is_atomic, what.now.time);
+  if (strength != WEAK || what.is_atomic)
+    bf_proxy_hears(warp);
   return what;
 }
 
@@ -935,6 +937,28 @@ bool bf_race_sent(bf_emu_warp *warp, const bf_emu_op *op, unsigned lane, bf_emu_
   what.owner = owner;
   place at = place_of(owner->lines, owner->words, 0, offset);
   return check_lane(&what, &at, lane, offset, owner->shared + offset);
+}
+
+bool bf_race_overwritten(bf_emu_warp *warp, const bf_emu_op *op, unsigned lane, bf_emu_block *owner,
+                         uint64_t offset, uint64_t bytes) {
+  staged written;
+  if (!warp->worker->flight->races)
+    return true;
+  bf_race_reads_settle(owner);
+  access what = describe(warp, op, BF_OP_ST, WORD_BYTES, true, &written);
+  what.now.who &= (uint16_t)~COPY;
+  what.is_shared = true;
+  what.owner = owner;
+  uint16_t who = who_of(&what, lane, WORD_BYTES, 0);
+  for (uint64_t at = offset; at < offset + bytes; at += WORD_BYTES) {
+    place in = place_of(owner->lines, owner->words, 0, at);
+    spread(&what, &in);
+    const record *known[] = {&in.word->write, &in.word->read[0], &in.word->read[1]};
+    for (unsigned i = 0; i < 3; i++)
+      if (is_unordered(&what, known[i], who) && !report(&what, known[i], i == 0, lane, at))
+        return false;
+  }
+  return true;
 }
 
 void bf_race_copied(bf_emu_warp *warp, unsigned lane, uint64_t offset, unsigned bytes) {
