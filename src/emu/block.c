@@ -174,6 +174,7 @@ void bf_emu_block_begin(bf_emu_block *block, bf_emu_worker *worker, uint64_t ind
   block->id[2] = (uint32_t)(index / launch->grid[0] / launch->grid[1]);
   block->threads_alive = 0;
   block->epoch = block->fences = 0;
+  block->has_waited = false;
   block->has_acquired = false;
   block->has_ended = false;
   block->cluster = NULL;

@@ -404,6 +404,7 @@ typedef struct bf_emu_block {
   bool is_borrowed; /* its memory, shared memory, warps and first frames are somebody else's */
   uint32_t sample;  /* which sample of the launch it is; BF_EMU_UNTOLD: none */
   bool has_ended;
+  bool has_waited;                     /* for the launch before it: griddepcontrol.wait */
   struct bf_emu_cluster *cluster;      /* that it is part of, or NULL */
   unsigned rank;                       /* in the cluster */
   unsigned quiet;                      /* turns in which nothing happened but failed tests */

@@ -72,6 +72,7 @@ typedef struct segment {
 typedef struct known_launch {
   const bf_emu_kernel *kernel;
   uint32_t number, grid[3], block[3];
+  bool lets_go; /* launches that depend on it may begin before its end */
 } known_launch;
 
 /* Of a device: what outlives launches. */
@@ -87,7 +88,9 @@ struct bf_race_memory {
 struct bf_emu_races {
   struct bf_race_memory *memory;
   uint32_t number;
-  uint32_t clock; /* fences of the device so far */
+  uint32_t overlaps; /* the launch that has let this one go, or 0 */
+  bool lets_go;      /* as in known_launch */
+  uint32_t clock;    /* fences of the device so far */
   uint32_t *released,
       *acquired;     /* per block: the clock at its last fence, at its last strong access */
   uint8_t *strength; /* per site */
@@ -218,6 +221,9 @@ void bf_race_close(bf_emu_flight *flight) {
   struct bf_emu_races *races = flight->races;
   if (!races)
     return;
+  for (size_t i = 0; races->memory && i < races->memory->launches; i++)
+    if (races->memory->launch[i].number == races->number)
+      races->memory->launch[i].lets_go = races->lets_go;
   free(races->released);
   free(races->acquired);
   free(races->strength);
@@ -248,7 +254,15 @@ int bf_race_open(bf_emu_flight *flight, bf_diagnostic *diagnostic) {
     return bf_no_memory(diagnostic);
   for (unsigned i = 0; i < kernel->site_count; i++)
     races->strength[i] = strength_of(kernel->sites[i].instruction);
+  for (size_t i = 0; launch->overlaps && i < memory->launches; i++)
+    if (memory->launch[i].number == launch->overlaps && memory->launch[i].lets_go)
+      races->overlaps = launch->overlaps;
   return BF_OK;
+}
+
+void bf_race_lets_go(bf_emu_flight *flight) {
+  if (flight->races)
+    __atomic_store_n(&flight->races->lets_go, true, __ATOMIC_RELAXED);
 }
 
 void bf_race_fence(bf_emu_block *block, bool is_of_device) {
@@ -300,11 +314,11 @@ void bf_race_put_place(char *text, size_t bytes, uint32_t index, const uint32_t 
 }
 
 /* Of which kernel an access of another launch was. */
-static void put_kernel(char *text, size_t bytes, const bf_emu_kernel *kernel) {
+static void put_kernel(char *text, size_t bytes, const bf_emu_kernel *kernel, const char *how) {
   bf_text name = {0};
   bf_ptx_readable_name(kernel->function->name, &name);
-  snprintf(text, bytes, " of kernel %.*s, launched before in another stream,",
-           name.failed ? 0 : (int)name.size, name.data ? name.data : "");
+  snprintf(text, bytes, " of kernel %.*s, %s,", name.failed ? 0 : (int)name.size,
+           name.data ? name.data : "", how);
   bf_text_free(&name);
 }
 
@@ -338,7 +352,10 @@ static bool report(const access *what, const record *other, bool other_writes, u
     bf_race_put_place(block, sizeof block, other->block, launch->grid);
     bf_race_put_line(line, sizeof line, launch->kernel, other->site);
     if (other->launch != what->now.launch)
-      put_kernel(name, sizeof name, launch->kernel);
+      put_kernel(name, sizeof name, launch->kernel,
+                 other->launch == what->races->overlaps
+                     ? "which this one may run beside until griddepcontrol.wait"
+                     : "launched before in another stream");
   }
   if (what->is_shared && what->owner != what->warp->block)
     snprintf(far, sizeof far, "of block (%u,%u,%u): ", what->owner->id[0], what->owner->id[1],
@@ -358,6 +375,8 @@ static bool report(const access *what, const record *other, bool other_writes, u
 /* Whether an earlier access, of a launch of its own, may overlap with this one in time. */
 static bool is_of_unordered_launch(const access *what, const record *old) {
   const bf_emu_launch *launch = what->warp->worker->flight->launch;
+  if (old->launch == what->races->overlaps)
+    return !what->warp->block->has_waited;
   return launch->follows && old->launch > launch->settled &&
          !launch->follows(launch->follows_context, old->launch);
 }

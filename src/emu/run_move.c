@@ -393,6 +393,16 @@ static const bf_emu_op *do_nothing(bf_emu_warp *warp, const bf_emu_op *op) {
   return op + 1;
 }
 
+/* griddepcontrol: grids run one after the other; who looks for races wants to know what is said of
+ * them. op->small[0]: wait. */
+static const bf_emu_op *depend(bf_emu_warp *warp, const bf_emu_op *op) {
+  if (BF_MASK() && op->small[0])
+    warp->block->has_waited = true;
+  else if (BF_MASK())
+    bf_race_lets_go(warp->worker->flight);
+  return op + 1;
+}
+
 /* setmaxnreg of a whole warp to as many registers as op->immediate; op->small[0]: it asks for them.
  */
 static const bf_emu_op *resize_registers(bf_emu_warp *warp, const bf_emu_op *op) {
@@ -492,12 +502,15 @@ bool BF_EMU_NAME(bf_emu_select_move)(bf_emu_decoder *decoder, const bf_ptx_instr
     op->a = bf_emu_bind_source(decoder, &instruction->operand[0], BF_PTX_U32);
     op->run = sleep_a_little;
     return true;
+  case BF_PTX_OP_GRIDDEPCONTROL:
+    op->small[0] = bf_ptx_has(instruction, "wait");
+    op->run = depend;
+    return true;
   case BF_PTX_OP_PMEVENT:
   case BF_PTX_OP_PREFETCH:
   case BF_PTX_OP_PREFETCHU:
   case BF_PTX_OP_APPLYPRIORITY:
   case BF_PTX_OP_DISCARD:
-  case BF_PTX_OP_GRIDDEPCONTROL:
   case BF_PTX_OP_BRKPT:
     op->run = do_nothing;
     return true;
