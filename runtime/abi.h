@@ -112,6 +112,7 @@ typedef struct rt_launch_attribute {
   union {
     char bytes[64];
     int cooperative;
+    int programmatic; /* it may begin before the launch before it in the stream ends */
     rt_dim3 cluster;
     void *event; /* and two numbers */
   } value;
@@ -120,6 +121,7 @@ typedef struct rt_launch_attribute {
 enum {
   RT_ATTRIBUTE_COOPERATIVE = 2,
   RT_ATTRIBUTE_CLUSTER = 4,
+  RT_ATTRIBUTE_PROGRAMMATIC_STREAM = 6,
   RT_ATTRIBUTE_PROGRAMMATIC_EVENT = 7
 };
 

@@ -25,11 +25,9 @@ static rt_function *find_named(rt_context *context, rt_module *module, const cha
 }
 
 static rt_configuration shape_of(const bf_emu_child *what) {
-  return (rt_configuration){{what->grid[0], what->grid[1], what->grid[2]},
-                            {what->block[0], what->block[1], what->block[2]},
-                            what->dynamic_shared_bytes,
-                            NULL,
-                            {0, 0, 0}};
+  return (rt_configuration){.grid = {what->grid[0], what->grid[1], what->grid[2]},
+                            .block = {what->block[0], what->block[1], what->block[2]},
+                            .dynamic_shared_bytes = what->dynamic_shared_bytes};
 }
 
 /* Checks a kernel that a kernel launches; a cudaError. One that cannot run at all is an error of

@@ -262,7 +262,8 @@ typedef struct rt_configuration {
   rt_dim3 grid, block;
   size_t dynamic_shared_bytes;
   void *stream;
-  rt_dim3 cluster; /* blocks of a cluster; 0: as the kernel says */
+  rt_dim3 cluster;      /* blocks of a cluster; 0: as the kernel says */
+  bool is_programmatic; /* it may begin before the launch before it in the stream ends */
 } rt_configuration;
 bool rt_push_configuration(rt_configuration configuration);
 bool rt_pop_configuration(rt_configuration *configuration);

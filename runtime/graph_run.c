@@ -55,7 +55,8 @@ void rt_graph_exec_destroy(rt_context *context, rt_graph_exec *exec) {
 static int run_graph(rt_context *context, rt_graph *graph);
 
 static int run_kernel(rt_context *context, const rt_kernel_work *work) {
-  rt_configuration how = {work->grid, work->block, work->dynamic_shared_bytes, NULL, work->cluster};
+  rt_configuration how = {work->grid, work->block,   work->dynamic_shared_bytes,
+                          NULL,       work->cluster, false};
   return rt_launch(context, work->host, &how, work->arguments, work->cooperative);
 }
 

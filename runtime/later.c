@@ -4,6 +4,7 @@
  * anything that is kept comes before is done at once, so that it may be what the kernel waits for:
  * copies, fills and launches of other kernels. */
 #include "graph.h"
+#include "order.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -63,6 +64,7 @@ bool rt_is_launch_put_off(const rt_context *context, const void *stream, const v
 }
 
 bool rt_is_recorded(const rt_context *context, const void *stream) {
+  rt_order_other(context);
   return rt_is_capturing(context, stream) || rt_is_put_off(context, stream);
 }
 

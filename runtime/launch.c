@@ -323,7 +323,7 @@ int rt_start(rt_context *context, rt_function *function, const rt_configuration 
       .is_beside = context->is_busy || rt_may_wait(function),
   };
   rt_device_limit(context, HEAP_LIMIT, &launch.heap_bytes);
-  rt_order_launch(context, how->stream, depth > 0, &launch);
+  rt_order_launch(context, how, depth > 0, &launch);
   bool is_parent = !context->besides;
   const bf_emu_parent *before =
       is_parent ? bf_emu_set_parent(context->emu, &children.parent) : NULL;
@@ -482,7 +482,7 @@ API(cudaLaunchKernelExC, const rt_launch_config *config, const void *host, void 
   RT_ENTER_DEVICE(context);
   if (!config || (config->attributes && !config->attribute))
     return rt_leave(context, cudaErrorInvalidValue);
-  bool cooperative = false;
+  bool cooperative = false, programmatic = false;
   rt_dim3 cluster = {0, 0, 0};
   void *event = NULL;
   for (unsigned i = 0; i < config->attributes; i++) {
@@ -491,11 +491,13 @@ API(cudaLaunchKernelExC, const rt_launch_config *config, const void *host, void 
       cooperative = attribute->value.cooperative != 0;
     if (attribute->number == RT_ATTRIBUTE_CLUSTER)
       cluster = attribute->value.cluster;
+    if (attribute->number == RT_ATTRIBUTE_PROGRAMMATIC_STREAM)
+      programmatic = attribute->value.programmatic != 0;
     if (attribute->number == RT_ATTRIBUTE_PROGRAMMATIC_EVENT)
       event = attribute->value.event;
   }
-  rt_configuration how = {config->grid, config->block, config->dynamic_shared_bytes, config->stream,
-                          cluster};
+  rt_configuration how = {config->grid,   config->block, config->dynamic_shared_bytes,
+                          config->stream, cluster,       programmatic};
   int error = rt_leave(context, launch(context, host, &how, arguments, cooperative));
   /* Its blocks trigger it before they end, at the latest here: the kernel is over. */
   return error || !event ? error : cudaEventRecordWithFlags(event, config->stream, 0);

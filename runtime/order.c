@@ -42,7 +42,12 @@ static bool follows(void *to, uint32_t number) {
   return behind >= RT_ORDER_KEPT || order->now.seen[order->slot[number % RT_ORDER_KEPT]] >= number;
 }
 
-void rt_order_launch(rt_context *context, const void *stream, bool is_child,
+void rt_order_other(const rt_context *context) {
+  if (context->order)
+    context->order->other = context->order->last;
+}
+
+void rt_order_launch(rt_context *context, const rt_configuration *how, bool is_child,
                      bf_emu_launch *launch) {
   rt_order *order = order_of(context);
   if (!order)
@@ -54,8 +59,11 @@ void rt_order_launch(rt_context *context, const void *stream, bool is_child,
     order->clock[order->current].seen[order->current] = launch->number;
     return;
   }
-  unsigned slot = slot_of(context, stream);
+  unsigned slot = slot_of(context, how->stream);
   rt_clock *clock = &order->clock[slot];
+  uint32_t before = clock->seen[slot];
+  if (how->is_programmatic && before > order->settled && before > order->other)
+    launch->overlaps = before;
   if (slot == LEGACY) {
     for (unsigned i = 1; i < order->slots; i++)
       if (!order->is_free[i])
@@ -79,6 +87,7 @@ void rt_order_settle(rt_context *context) {
 
 void rt_order_record(rt_context *context, rt_object *event, const void *stream) {
   rt_order *order = order_of(context);
+  rt_order_other(context);
   if (!order || (!event->clock && !(event->clock = calloc(1, sizeof *event->clock))))
     return;
   unsigned slot = slot_of(context, stream);
@@ -91,6 +100,7 @@ void rt_order_record(rt_context *context, rt_object *event, const void *stream) 
 
 void rt_order_wait(rt_context *context, const void *stream, const rt_object *event) {
   rt_order *order = order_of(context);
+  rt_order_other(context);
   if (order && event->clock)
     merge(&order->clock[slot_of(context, stream)], event->clock);
 }

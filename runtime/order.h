@@ -13,6 +13,7 @@ typedef struct rt_clock {
 
 typedef struct rt_order {
   uint32_t last, settled; /* numbers of launches: the last, and the last that the host waited for */
+  uint32_t other;         /* and the last before something else was done in a stream */
   unsigned slots, current; /* current: of the launch that was numbered last */
   const void *stream[RT_ORDER_SLOTS];
   bool is_free[RT_ORDER_SLOTS]; /* made not to wait for the legacy default stream */
@@ -22,7 +23,10 @@ typedef struct rt_order {
 
 /* Numbers a launch that is about to run in a stream, and says what it follows: what a kernel
  * launches follows everything. */
-void rt_order_launch(rt_context *context, const void *stream, bool is_child, bf_emu_launch *launch);
+void rt_order_launch(rt_context *context, const rt_configuration *how, bool is_child,
+                     bf_emu_launch *launch);
+/* Something else than a launch is done in a stream. */
+void rt_order_other(const rt_context *context);
 /* The host waited. */
 void rt_order_settle(rt_context *context);
 /* An event is recorded in a stream; a stream waits for one. */

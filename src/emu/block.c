@@ -174,6 +174,7 @@ void bf_emu_block_begin(bf_emu_block *block, bf_emu_worker *worker, uint64_t ind
   block->id[2] = (uint32_t)(index / launch->grid[0] / launch->grid[1]);
   block->threads_alive = 0;
   block->epoch = block->fences = 0;
+  block->has_waited = false;
   block->has_acquired = false;
   block->has_ended = false;
   block->cluster = NULL;
@@ -204,9 +205,9 @@ void bf_emu_block_begin(bf_emu_block *block, bf_emu_worker *worker, uint64_t ind
     warp->polled = 0;
     warp->is_meeting = false;
     warp->test = NULL;
-    warp->product = warp->resized = NULL;
+    warp->product = NULL;
     warp->products = 0;
-    warp->resizes = 0;
+    warp->resizes = (bf_emu_resizes){0};
     bf_emu_late_begin(warp);
     warp->instructions = warp->lined_up = 0;
     warp->is_lining_up = warp->is_fetching = false;

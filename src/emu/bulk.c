@@ -158,7 +158,8 @@ static bool send(bf_emu_warp *warp, const bf_emu_op *op, unsigned lane, bf_emu_j
     keepers |= UINT32_C(1) << told;
     if (!bf_emu_job_signal(warp, op, keeper, job))
       return false;
-    if (!bf_proxy_copy_begins(warp, op, lane, each, offset, job->bytes, true, width))
+    if (!bf_race_overwritten(warp, op, lane, each, offset, job->bytes) ||
+        !bf_proxy_copy_begins(warp, op, lane, each, offset, job->bytes, true, width))
       return false;
   }
   tell_way(warp, job, what->way == SHARE ? BF_EMU_WAY_SHARE : BF_EMU_WAY_LOAD, keepers, from);
@@ -249,6 +250,8 @@ static bool start_linear(bf_emu_warp *warp, const bf_emu_op *op, unsigned lane) 
                  ? bytes ? reach_global(warp, op, lane, from, bytes, false) : NULL
                  : bf_emu_cluster_reach(warp, op, lane, from, bytes, 16, false, &block, &offset);
   if ((bytes && !job.from) || (!is_global && !leave(warp, op, &job, block, offset, bytes)))
+    return false;
+  if (!is_global && !what->is_masked && !bf_emu_shadow_read(warp, op, lane, block, offset, bytes))
     return false;
   if (what->is_masked)
     job.byte_mask = BF_LANES(const uint16_t, what->byte_mask)[lane] | UINT32_C(1) << 16;

@@ -5,6 +5,7 @@
 #include "emu/decode.h"
 #include "emu/late.h"
 #include "emu/phase.h"
+#include "emu/proxy.h"
 #include "emu/race.h"
 #include "emu/visit.h"
 #include "emu/warp.h"
@@ -154,6 +155,7 @@ static void release_block(bf_emu_block *block) {
         warp->path[i].state = BF_EMU_READY;
   }
   block->epoch++;
+  bf_proxy_all_hear(block);
   bf_race_fence(block, true);
   bf_visit_heard(block, UINT32_MAX);
 }

@@ -225,6 +225,22 @@ const bf_emu_op *bf_emu_wait_for_group(bf_emu_warp *warp, const bf_emu_op *op) {
   return wait_at(warp, op, mask, number);
 }
 
+/* Whether a count of threads is one that a barrier takes, and that of those who have come; 0 is the
+ * whole block. Else the launch ends. */
+static bool is_agreed(bf_emu_warp *warp, const bf_emu_op *op, unsigned number, uint32_t count) {
+  const bf_emu_barrier *barrier = &warp->block->barrier[number];
+  unsigned lane = BF_FIRST_LANE(BF_MASK());
+  if (count % BF_EMU_LANES)
+    return bf_emu_fail(warp, op, BF_EMU_BAD_BARRIER, lane,
+                       "barrier %u for %u threads, which is no multiple of %d", number, count,
+                       BF_EMU_LANES) != NULL;
+  if (barrier->arrived && count && barrier->expected && count != barrier->expected)
+    return bf_emu_fail(warp, op, BF_EMU_BAD_BARRIER, lane,
+                       "barrier %u for %u threads, at which others have come for %u", number, count,
+                       barrier->expected) != NULL;
+  return true;
+}
+
 /* d = barrier number a with b threads (0: all), predicate c xor e for the .red forms. */
 static const bf_emu_op *step_barrier(bf_emu_warp *warp, const bf_emu_op *op) {
   uint32_t mask = BF_MASK();
@@ -235,6 +251,8 @@ static const bf_emu_op *step_barrier(bf_emu_warp *warp, const bf_emu_op *op) {
   if (number >= BF_EMU_NAMED_BARRIERS || count > BF_EMU_MOST_THREADS)
     return bf_emu_fail(warp, op, BF_EMU_BAD_BARRIER, first, "barrier %u for %u threads", number,
                        count);
+  if (warp->worker->flight->races && !is_agreed(warp, op, number, count))
+    return NULL;
   add_to_barrier(warp, &warp->block->barrier[number], mask, count, BF_PREDICATE(op->c) ^ op->e);
   if (mode == ARRIVE) {
     bf_emu_barrier_check(warp->block, number);

@@ -89,6 +89,8 @@ bool bf_emu_place_of(const bf_emu_module *module, const bf_ptx_variable *variabl
 static inline uint64_t bf_emu_function_address(const bf_ptx_function *function) {
   return (uint64_t)(uintptr_t)function;
 }
+/* What directives leave a thread: .maxnreg, or all registers among .maxntid threads. */
+unsigned bf_emu_most_registers(const bf_emu_kernel *kernel);
 /* An estimate of the 32-bit registers per thread (pressure.c). */
 unsigned bf_emu_estimate_registers(const bf_emu_kernel *kernel);
 /* Makes a kernel ready (decode.c). */

@@ -345,6 +345,9 @@ typedef struct bf_emu_launch {
   uint32_t number, settled;
   bool (*follows)(void *context, uint32_t number);
   void *follows_context;
+  /* An earlier launch beside which this one may run until its blocks execute griddepcontrol.wait,
+   * if that has executed griddepcontrol.launch_dependents; 0: none. */
+  uint32_t overlaps;
   uint64_t stack_bytes;            /* local memory and calls per thread; 0: 64 KiB */
   unsigned multiprocessors;        /* that blocks go to in turn, for %smid; 0: one is a worker */
   uint64_t heap_bytes;             /* of malloc in kernels, of all launches together; 0: any */

@@ -320,6 +320,13 @@ typedef struct bf_emu_wgmma_done {
 } bf_emu_wgmma_done;
 enum { BF_EMU_WGMMA_KEPT = 16 };
 
+/* What a warp did about its registers (resize.c), in registers of a thread. */
+typedef struct bf_emu_resizes {
+  const bf_emu_op *last, *asks; /* the last setmaxnreg; the last that asked for most */
+  unsigned count;
+  uint16_t held, least, asked; /* now; ever; the most that it asked for */
+} bf_emu_resizes;
+
 struct bf_emu_warp {
   /* What operations use most: the path that runs. */
   uint8_t *registers; /* of frame */
@@ -356,8 +363,7 @@ struct bf_emu_warp {
   const bf_emu_op *product;        /* the last wgmma that no commit_group has followed, or NULL */
   bf_emu_wgmma_done done[BF_EMU_WGMMA_KEPT]; /* the last ones, by their number */
   uint32_t products;                         /* how many there were */
-  const bf_emu_op *resized;                  /* the last setmaxnreg, or NULL */
-  unsigned resizes;                          /* and how many there were */
+  bf_emu_resizes resizes;
   const bf_emu_op *test;    /* the last test of an mbarrier, where it failed, or NULL */
   uint64_t test_address;    /* of that mbarrier */
   uint32_t order;           /* meetings of lanes so far */
@@ -398,6 +404,7 @@ typedef struct bf_emu_block {
   bool is_borrowed; /* its memory, shared memory, warps and first frames are somebody else's */
   uint32_t sample;  /* which sample of the launch it is; BF_EMU_UNTOLD: none */
   bool has_ended;
+  bool has_waited;                     /* for the launch before it: griddepcontrol.wait */
   struct bf_emu_cluster *cluster;      /* that it is part of, or NULL */
   unsigned rank;                       /* in the cluster */
   unsigned quiet;                      /* turns in which nothing happened but failed tests */

@@ -5,6 +5,7 @@
 #include "emu/passed.h"
 #include "emu/proxy.h"
 #include "emu/race.h"
+#include "emu/resize.h"
 #include "emu/shadow.h"
 #include "emu/tensor_core.h"
 
@@ -61,6 +62,13 @@ uint32_t bf_emu_jobs_missed(const bf_emu_block *block, uint32_t offset) {
     if (job->barrier == offset && job->parity != is_odd(block, offset))
       return job->counted_bytes;
   return 0;
+}
+
+bool bf_emu_jobs_come(const bf_emu_block *block, uint32_t offset) {
+  const bf_emu_job *job = block->jobs;
+  while (job && job->barrier != offset)
+    job = job->next;
+  return job != NULL;
 }
 
 /* Does a job and counts it at its mbarrier; whether that has ended its phase. */
@@ -195,28 +203,9 @@ static void tell_left(bf_emu_warp *warp, uint32_t ended) {
   }
 }
 
-/* Tells where warps of a group have executed setmaxnreg more often than others, when all have
- * ended. */
-static void check_resizes(bf_emu_warp *warp) {
-  bf_emu_block *block = warp->block;
-  unsigned first = warp->index / 4 * 4, end = first + 4 < block->warps ? first + 4 : block->warps;
-  bf_emu_warp *most = warp;
-  bool is_uneven = false;
-  for (unsigned i = first; i < end; i++) {
-    if (block->warp[i].alive)
-      return;
-    is_uneven |= block->warp[i].resizes != warp->resizes;
-    if (block->warp[i].resizes > most->resizes)
-      most = &block->warp[i];
-  }
-  if (is_uneven)
-    bf_emu_fail(most, most->resized, BF_EMU_BAD_INSTRUCTION, 0,
-                "setmaxnreg by some warps of the group alone: all four must execute it");
-}
-
 void bf_emu_lanes_ended(bf_emu_warp *warp) {
   if (!warp->alive) {
-    check_resizes(warp);
+    bf_emu_resizes_check(warp);
     bf_emu_tensor_left(warp->block);
   }
   if (warp->late && warp->late->jobs) {

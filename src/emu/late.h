@@ -60,6 +60,8 @@ void bf_emu_groups_wait(bf_emu_warp *warp, uint32_t lanes, uint32_t but);
 /* The bytes of a job on its way to the mbarrier at offset whose phase has ended without it, because
  * expect_tx had not announced it; 0: there is none. */
 uint32_t bf_emu_jobs_missed(const bf_emu_block *block, uint32_t offset);
+/* Whether copies are on their way to an mbarrier of a block. */
+bool bf_emu_jobs_come(const bf_emu_block *block, uint32_t offset);
 /* Does the jobs on their way to the mbarrier at offset of a block; false: there were none. */
 bool bf_emu_jobs_arrive(bf_emu_block *block, uint32_t offset);
 

@@ -104,8 +104,7 @@ static unsigned most_alive(const bf_ptx_function *function, const bf_ptx_flow *f
   return own.most;
 }
 
-/* What directives leave a thread: .maxnreg, or all registers among .maxntid threads. */
-static unsigned directive_limit(const bf_emu_kernel *kernel) {
+unsigned bf_emu_most_registers(const bf_emu_kernel *kernel) {
   const bf_ptx_directives *directives = &kernel->function->directives;
   unsigned threads = (kernel->needs.most_threads + 127) / 128 * 128, limit = MOST;
   bool is_bound = false;
@@ -131,6 +130,7 @@ unsigned bf_emu_function_registers(const bf_ptx_function *function) {
 }
 
 unsigned bf_emu_estimate_registers(const bf_emu_kernel *kernel) {
-  unsigned count = bf_emu_function_registers(kernel->function), limit = directive_limit(kernel);
+  unsigned count = bf_emu_function_registers(kernel->function),
+           limit = bf_emu_most_registers(kernel);
   return count < limit ? count : limit;
 }

@@ -25,6 +25,8 @@ typedef struct word {
   doer reader;            /* the warp that multiplied with it last, by its first thread */
   uint32_t product;       /* and the group of that product, plus 1; 0: there was none */
   uint16_t width;         /* of the swizzle that a tensor copy wrote it with; 0: not known */
+  uint16_t waiter;        /* the thread that waited for that copy, where `landed` is not 0 */
+  uint32_t landed;        /* when the last copy into it was done; 0: a thread wrote it since */
 } word;
 
 /* A tensor map that a thread has changed, and nobody has acquired. */
@@ -41,6 +43,10 @@ struct bf_emu_proxy {
   uint32_t fences[MOST_THREADS];
   /* Of every warp: groups of products that it has committed, and that it has waited for. */
   uint32_t committed[MOST_WARPS], waited[MOST_WARPS];
+  /* Copies that are done and warps that hear of others, one after the other; when a warp last did -
+   * waited for an mbarrier, made a fence, or a strong access - and all by a barrier. */
+  uint32_t clock, heard[MOST_WARPS], all_heard;
+  uint16_t waiter; /* the last thread to test an mbarrier */
   word word[];
 };
 
@@ -75,6 +81,8 @@ void bf_proxy_begin(bf_emu_block *block) {
   memset(proxy->fences, 0, sizeof proxy->fences);
   memset(proxy->committed, 0, sizeof proxy->committed);
   memset(proxy->waited, 0, sizeof proxy->waited);
+  memset(proxy->heard, 0, sizeof proxy->heard);
+  proxy->clock = proxy->all_heard = 0;
   proxy->maps = 0;
   memset(proxy->word, 0, proxy->words * sizeof *proxy->word);
 }
@@ -121,6 +129,41 @@ static const char *how_written(const bf_emu_warp *warp, const word *own) {
              : "copies in bulk to";
 }
 
+void bf_proxy_tests(const bf_emu_warp *warp, unsigned lane) {
+  if (warp->block->proxy)
+    warp->block->proxy->waiter = thread_of(warp, lane);
+}
+
+void bf_proxy_hears(const bf_emu_warp *warp) {
+  struct bf_emu_proxy *proxy = warp->block->proxy;
+  if (proxy)
+    proxy->heard[warp->index % MOST_WARPS] = ++proxy->clock;
+}
+
+void bf_proxy_all_hear(const bf_emu_block *block) {
+  if (block->proxy)
+    block->proxy->all_heard = ++block->proxy->clock;
+}
+
+/* Whether a copy into a word was waited for by another warp alone, from which this one has not
+ * heard since. */
+static bool is_hearsay(const bf_emu_warp *warp, const word *own) {
+  const struct bf_emu_proxy *proxy = warp->block->proxy;
+  return own->landed && own->waiter / BF_EMU_LANES != warp->index % MOST_WARPS &&
+         proxy->heard[warp->index % MOST_WARPS] < own->landed && proxy->all_heard < own->landed;
+}
+
+/* Says who alone has waited; false: the launch has ended. */
+static bool report_hearsay(bf_emu_warp *warp, const bf_emu_op *op, unsigned lane, uint64_t offset,
+                           unsigned width_bytes, bool is_write, const word *own) {
+  char waiter[48], text[200];
+  bf_race_put_place(waiter, sizeof waiter, own->waiter, warp->worker->flight->launch->block);
+  snprintf(text, sizeof text,
+           "and thread %s has waited for it, behind which nothing orders this one", waiter);
+  return report(warp, op, lane, offset, width_bytes, is_write, own->copier, how_written(warp, own),
+                text);
+}
+
 static bool check_lane(bf_emu_warp *warp, const bf_emu_op *op, unsigned lane, uint64_t offset,
                        unsigned width_bytes, bool is_write, bool is_copy) {
   struct bf_emu_proxy *proxy = warp->block->proxy;
@@ -128,6 +171,9 @@ static bool check_lane(bf_emu_warp *warp, const bf_emu_op *op, unsigned lane, ui
     word *own = &proxy->word[at];
     if (own->writes && !report(warp, op, lane, offset, width_bytes, is_write, own->copier,
                                how_written(warp, own), "and nobody has waited for it"))
+      return false;
+    if (is_hearsay(warp, own) &&
+        !report_hearsay(warp, op, lane, offset, width_bytes, is_write, own))
       return false;
     if (is_write && own->reads &&
         !report(warp, op, lane, offset, width_bytes, is_write, own->copier, "copies in bulk from",
@@ -141,6 +187,7 @@ static bool check_lane(bf_emu_warp *warp, const bf_emu_op *op, unsigned lane, ui
     own->writer = doer_of(warp, op, lane);
     own->fences = is_copy ? 0 : proxy->fences[own->writer.thread] + 1;
     own->product = own->width = 0;
+    own->landed = 0;
   }
   return true;
 }
@@ -171,6 +218,8 @@ bool bf_proxy_read(bf_emu_warp *warp, const bf_emu_op *op, unsigned lane, bf_emu
     if (own->writes)
       return report(warp, op, lane, at * WORD_BYTES, WORD_BYTES, false, own->copier,
                     "copies in bulk to", "and nobody has waited for it");
+    if (block == warp->block && is_hearsay(warp, own))
+      return report_hearsay(warp, op, lane, at * WORD_BYTES, WORD_BYTES, false, own);
     if (own->fences && own->fences == proxy->fences[own->writer.thread] + 1)
       return report(warp, op, lane, at * WORD_BYTES, WORD_BYTES, false, own->writer, "wrote",
                     "without a fence.proxy.async behind it: the async proxy may not see it");
@@ -250,12 +299,16 @@ void bf_proxy_copy_ends(bf_emu_block *block, uint64_t offset, uint64_t bytes, bo
   struct bf_emu_proxy *proxy = block->proxy;
   if (!proxy)
     return;
+  proxy->clock += is_write;
   EACH_WORD(proxy, offset, bytes, at) {
     word *own = &proxy->word[at];
     own->reads = (uint16_t)(own->reads - (!is_write && own->reads));
     own->writes = (uint16_t)(own->writes - (is_write && own->writes));
-    if (is_write)
-      own->fences = 0;
+    if (!is_write)
+      continue;
+    own->fences = 0;
+    own->landed = proxy->clock;
+    own->waiter = proxy->waiter;
   }
 }
 

@@ -5,6 +5,8 @@
  *     right on an H200);
  *   - a thread reads or writes where a bulk copy, st.async or red.async writes, or writes where a
  *     copy reads, before somebody has waited for it;
+ *   - a warp reads or writes where a bulk copy has written for which another warp alone has waited,
+ *     without hearing from it since: by a barrier, an mbarrier, a fence or a strong access;
  *   - a thread or a copy writes to operands of wgmma before wgmma.wait_group says that they were
  * read;
  *   - a tensor copy uses a map that its block has changed in global memory, without a
@@ -51,5 +53,11 @@ void bf_proxy_map_changes(const bf_emu_warp *warp, const bf_emu_op *op, unsigned
 void bf_proxy_map_acquired(bf_emu_block *block, uint64_t address);
 bool bf_proxy_map_used(bf_emu_warp *warp, const bf_emu_op *op, unsigned lane, uint64_t address);
 void bf_proxy_copy_ends(bf_emu_block *block, uint64_t offset, uint64_t bytes, bool is_write);
+/* A lane tests an mbarrier of its block, for which copies are done that are on their way to it; and
+ * a warp hears of what others of its block have seen. */
+void bf_proxy_tests(const bf_emu_warp *warp, unsigned lane);
+void bf_proxy_hears(const bf_emu_warp *warp);
+/* All warps do, by a barrier. */
+void bf_proxy_all_hear(const bf_emu_block *block);
 
 #endif

@@ -43,7 +43,9 @@ enum { THREAD = 0x3ff, STRONG = 0x400, COPY = 0x800, FIRST_BYTE = 12 };
 struct bf_emu_races {
   struct bf_race_memory *memory;
   uint32_t number;
-  uint32_t clock; /* fences of the device so far */
+  uint32_t overlaps; /* the launch that has let this one go, or 0 */
+  bool lets_go;      /* as in bf_race_launch */
+  uint32_t clock;    /* fences of the device so far */
   uint32_t *released,
       *acquired;     /* per block: the clock at its last fence, at its last strong access */
   uint8_t *strength; /* per site */
@@ -68,6 +70,9 @@ void bf_race_close(bf_emu_flight *flight) {
   struct bf_emu_races *races = flight->races;
   if (!races)
     return;
+  for (size_t i = 0; races->memory && i < races->memory->launches; i++)
+    if (races->memory->launch[i].number == races->number)
+      races->memory->launch[i].lets_go = races->lets_go;
   free(races->released);
   free(races->acquired);
   free(races->strength);
@@ -98,7 +103,15 @@ int bf_race_open(bf_emu_flight *flight, bf_diagnostic *diagnostic) {
     return bf_no_memory(diagnostic);
   for (unsigned i = 0; i < kernel->site_count; i++)
     races->strength[i] = strength_of(kernel->sites[i].instruction);
+  for (size_t i = 0; launch->overlaps && i < memory->launches; i++)
+    if (memory->launch[i].number == launch->overlaps && memory->launch[i].lets_go)
+      races->overlaps = launch->overlaps;
   return BF_OK;
+}
+
+void bf_race_lets_go(bf_emu_flight *flight) {
+  if (flight->races)
+    __atomic_store_n(&flight->races->lets_go, true, __ATOMIC_RELAXED);
 }
 
 void bf_race_fence(bf_emu_block *block, bool is_of_device) {
@@ -150,11 +163,11 @@ void bf_race_put_place(char *text, size_t bytes, uint32_t index, const uint32_t 
 }
 
 /* Of which kernel an access of another launch was. */
-static void put_kernel(char *text, size_t bytes, const bf_emu_kernel *kernel) {
+static void put_kernel(char *text, size_t bytes, const bf_emu_kernel *kernel, const char *how) {
   bf_text name = {0};
   bf_ptx_readable_name(kernel->function->name, &name);
-  snprintf(text, bytes, " of kernel %.*s, launched before in another stream,",
-           name.failed ? 0 : (int)name.size, name.data ? name.data : "");
+  snprintf(text, bytes, " of kernel %.*s, %s,", name.failed ? 0 : (int)name.size,
+           name.data ? name.data : "", how);
   bf_text_free(&name);
 }
 
@@ -188,7 +201,10 @@ static bool report(const access *what, const bf_race_record *other, bool other_w
     bf_race_put_place(block, sizeof block, other->block, launch->grid);
     bf_race_put_line(line, sizeof line, launch->kernel, other->site);
     if (other->launch != what->now.launch)
-      put_kernel(name, sizeof name, launch->kernel);
+      put_kernel(name, sizeof name, launch->kernel,
+                 other->launch == what->races->overlaps
+                     ? "which this one may run beside until griddepcontrol.wait"
+                     : "launched before in another stream");
   }
   if (what->is_shared && what->owner != what->warp->block)
     snprintf(far, sizeof far, "of block (%u,%u,%u): ", what->owner->id[0], what->owner->id[1],
@@ -208,6 +224,8 @@ static bool report(const access *what, const bf_race_record *other, bool other_w
 /* Whether an earlier access, of a launch of its own, may overlap with this one in time. */
 static bool is_of_unordered_launch(const access *what, const bf_race_record *old) {
   const bf_emu_launch *launch = what->warp->worker->flight->launch;
+  if (old->launch == what->races->overlaps)
+    return !what->warp->block->has_waited;
   uint32_t *followed = &what->races->followed;
   if (!launch->follows || old->launch <= launch->settled ||
       old->launch == __atomic_load_n(followed, __ATOMIC_RELAXED))
@@ -395,9 +413,11 @@ static place place_of(bf_race_line *lines, bf_race_word *words, uint64_t first, 
                  (unsigned)(begin % BF_RACE_LINE_BYTES / BF_RACE_WORD_BYTES)};
 }
 
-/* Whether a launch is over for this one and all that come. */
+/* Whether launches up to this number are over for this one and all that come. */
 static inline bool is_past(const access *what, uint32_t launch) {
   const bf_emu_launch *now = what->warp->worker->flight->launch;
+  if (what->races->overlaps && launch >= what->races->overlaps)
+    return false;
   return launch != what->now.launch && (!now->follows || launch <= now->settled);
 }
 
@@ -833,6 +853,8 @@ static access describe(bf_emu_warp *warp, const bf_emu_op *op, bf_op kind, unsig
       op->site < UINT16_MAX ? (uint16_t)op->site : UINT16_MAX,
       (uint16_t)((strength != WEAK || what.is_atomic ? STRONG : 0) | (is_copy ? COPY : 0))};
   acquire(races, block, strength != WEAK || what.is_atomic, what.now.time);
+  if (strength != WEAK || what.is_atomic)
+    bf_proxy_hears(warp);
   return what;
 }
 
@@ -916,6 +938,28 @@ bool bf_race_sent(bf_emu_warp *warp, const bf_emu_op *op, unsigned lane, bf_emu_
   what.owner = owner;
   place at = place_of(owner->lines, owner->words, 0, offset);
   return check_lane(&what, &at, lane, offset, owner->shared + offset);
+}
+
+bool bf_race_overwritten(bf_emu_warp *warp, const bf_emu_op *op, unsigned lane, bf_emu_block *owner,
+                         uint64_t offset, uint64_t bytes) {
+  staged written;
+  if (!warp->worker->flight->races)
+    return true;
+  bf_race_reads_settle(owner);
+  access what = describe(warp, op, BF_OP_ST, BF_RACE_WORD_BYTES, true, &written);
+  what.now.who &= (uint16_t)~COPY;
+  what.is_shared = true;
+  what.owner = owner;
+  uint16_t who = who_of(&what, lane, BF_RACE_WORD_BYTES, 0);
+  for (uint64_t at = offset; at < offset + bytes; at += BF_RACE_WORD_BYTES) {
+    place in = place_of(owner->lines, owner->words, 0, at);
+    spread(&what, &in);
+    const bf_race_record *known[] = {&in.word->write, &in.word->read[0], &in.word->read[1]};
+    for (unsigned i = 0; i < 3; i++)
+      if (is_unordered(&what, known[i], who) && !report(&what, known[i], i == 0, lane, at))
+        return false;
+  }
+  return true;
 }
 
 void bf_race_copied(bf_emu_warp *warp, unsigned lane, uint64_t offset, unsigned bytes) {

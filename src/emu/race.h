@@ -37,8 +37,14 @@ bool bf_race_far(bf_emu_warp *warp, const bf_emu_op *op, bf_op kind, unsigned wi
 /* The same of data that a lane sends to bytes of a block (st.async, red.async: is_atomic). */
 bool bf_race_sent(bf_emu_warp *warp, const bf_emu_op *op, unsigned lane, bf_emu_block *owner,
                   uint64_t offset, unsigned bytes, bool is_atomic);
+/* Whether a bulk copy of a lane may write to bytes of a block now: what threads did there before is
+ * ordered before the lane. False: it was a fault, which has been said. */
+bool bf_race_overwritten(bf_emu_warp *warp, const bf_emu_op *op, unsigned lane, bf_emu_block *owner,
+                         uint64_t offset, uint64_t bytes);
 /* A copy of a lane that was issued before is done: bytes in shared memory from offset on. */
 void bf_race_copied(bf_emu_warp *warp, unsigned lane, uint64_t offset, unsigned bytes);
+/* The launch lets those go that depend on it (griddepcontrol.launch_dependents). */
+void bf_race_lets_go(bf_emu_flight *flight);
 /* A fence in a block, or what orders it as one does: of the block, or of the whole device. */
 void bf_race_fence(bf_emu_block *block, bool is_of_device);
 /* Whether a fence of the first block, and what the second sees of others, put what the first did at

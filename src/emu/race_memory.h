@@ -43,6 +43,7 @@ typedef struct bf_race_segment {
 typedef struct bf_race_launch {
   const bf_emu_kernel *kernel;
   uint32_t number, grid[3], block[3];
+  bool lets_go; /* launches that depend on it may begin before its end */
 } bf_race_launch;
 
 /* Of a device. */

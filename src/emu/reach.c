@@ -294,12 +294,12 @@ bool bf_emu_reach(bf_emu_warp *warp, const bf_emu_op *op, bf_ptx_space space, bf
     far |= (uint32_t)(own == BF_PTX_SPACE_SHARED && !is_own) << lane;
     global |= (uint32_t)(own == BF_PTX_SPACE_GLOBAL) << lane;
   }
-  if (shared && warp->block->shadow &&
-      !bf_emu_shadow_access(warp, op, kind, width_bytes, is_write, shared, inside))
-    return false;
   if (warp->worker->flight->races &&
       ((far && !bf_race_far(warp, op, kind, width_bytes, is_write, far, inside)) ||
        !bf_race_access(warp, op, kind, width_bytes, is_write, shared, global, inside)))
+    return false;
+  if (shared && warp->block->shadow &&
+      !bf_emu_shadow_access(warp, op, kind, width_bytes, is_write, shared, inside))
     return false;
   tell(warp, op, kind, width_bytes, told_bytes, shared, global, inside);
   tell_far(warp, op, kind, width_bytes, far, inside);

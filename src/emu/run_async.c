@@ -9,6 +9,7 @@
 #include "emu/late.h"
 #include "emu/near.h"
 #include "emu/passed.h"
+#include "emu/proxy.h"
 #include "emu/race.h"
 #include "emu/warp.h"
 
@@ -393,6 +394,11 @@ static const bf_emu_op *run_change(bf_emu_warp *warp, const bf_emu_op *op) {
     bf_emu_phase barrier = bf_emu_phase_unpack(word);
     bf_emu_block *owner = owner_of(warp, pointer);
     bf_race_release(warp, owner);
+    if ((detail->kind == INIT || detail->kind == INVALIDATE) && warp->worker->flight->races &&
+        bf_emu_jobs_come(owner, (uint32_t)(pointer - owner->shared)))
+      return bf_emu_fail(warp, op, BF_EMU_BAD_BARRIER, lane,
+                         "mbarrier %s while copies are on their way to it",
+                         detail->kind == INIT ? "initialised" : "invalidated");
     const char *wrong = change(warp, detail, lane, owner, &barrier);
     if (wrong)
       return bf_emu_fail(warp, op, BF_EMU_BAD_BARRIER, lane, "%s", wrong);
@@ -434,6 +440,7 @@ static const bf_emu_op *run_test(bf_emu_warp *warp, const bf_emu_op *op) {
     uint8_t *pointer;
     bool ends = is_over(warp, op, lane, address[lane], &pointer);
     uint32_t offset = (uint32_t)(pointer - warp->block->shared);
+    bf_proxy_tests(warp, lane);
     if (pointer && !ends && bf_emu_jobs_arrive(warp->block, offset))
       ends = is_over(warp, op, lane, address[lane], &pointer);
     if (!pointer)
@@ -458,6 +465,8 @@ static const bf_emu_op *run_test(bf_emu_warp *warp, const bf_emu_op *op) {
     if (!ends)
       warp->test_address = offset;
   }
+  if (over)
+    bf_proxy_hears(warp);
   bf_emu_set_predicate(warp, detail->d, lanes, over);
   warp->test = lanes & ~over ? op : NULL;
   if (lanes & ~over) { /* others should run before this is tried again */

@@ -55,9 +55,9 @@ static void gather(const bf_emu_warp *warp, const bf_fragment *f, double *matrix
 typedef struct product {
   bf_fragment a, b, c, d;
   bool saturate;
-  bool by_and;   /* b1: and instead of xor */
-  bool is_mixed; /* a register of d is another one of c */
-  bool is_sparse;
+  bool by_and;                /* b1: and instead of xor */
+  bool is_mixed;              /* a register of d is another one of c */
+  bool is_sparse, is_ordered; /* its metadata is */
   uint32_t metadata;
   unsigned selector;
 } product;
@@ -203,8 +203,8 @@ static const bf_emu_op *run_product(bf_emu_warp *warp, const bf_emu_op *op) {
   } else if (p->d.type == BF_PTX_F64) {
     multiply_doubles(warp, p, lanes);
   } else {
-    if (p->is_sparse &&
-        !bf_sparse_lines(warp, op, p->metadata, p->selector, p->a.type, p->a.columns, line))
+    if (p->is_sparse && !bf_sparse_lines(warp, op, p->metadata, p->selector, p->a.type,
+                                         p->a.columns, p->is_ordered, line))
       return NULL;
     gather_factors(warp, p, a, b);
     multiply(warp, p, a, p->is_sparse ? line : NULL, b, lanes);
@@ -362,6 +362,7 @@ static bool select_product(bf_emu_decoder *decoder, const bf_ptx_instruction *in
   const bf_ptx_operand *operand = instruction->operand;
   bf_matrix_shape of_a = {shape.m, shape.n, is_sparse ? shape.k / 2 : shape.k};
   p->is_sparse = is_sparse;
+  p->is_ordered = bf_ptx_has(instruction, "sp::ordered_metadata");
   if (!bf_fragment_make(BF_ROLE_A, a, of_a, &p->a) ||
       !bf_fragment_make(BF_ROLE_B, b, shape, &p->b) ||
       !bf_fragment_make(BF_ROLE_C, c, shape, &p->c) ||

@@ -7,6 +7,7 @@
 #include "emu/device.h"
 #include "emu/proxy.h"
 #include "emu/race.h"
+#include "emu/resize.h"
 
 /* ---- mov of one value ---- */
 
@@ -392,24 +393,38 @@ static const bf_emu_op *do_nothing(bf_emu_warp *warp, const bf_emu_op *op) {
   return op + 1;
 }
 
-/* setmaxnreg: no register is given up here; late.c looks whether all warps of the group did it. */
+/* griddepcontrol: grids run one after the other; who looks for races wants to know what is said of
+ * them. op->small[0]: wait. */
+static const bf_emu_op *depend(bf_emu_warp *warp, const bf_emu_op *op) {
+  if (BF_MASK() && op->small[0])
+    warp->block->has_waited = true;
+  else if (BF_MASK())
+    bf_race_lets_go(warp->worker->flight);
+  return op + 1;
+}
+
+/* setmaxnreg of a whole warp to as many registers as op->immediate; op->small[0]: it asks for them.
+ */
 static const bf_emu_op *resize_registers(bf_emu_warp *warp, const bf_emu_op *op) {
   if (!BF_MASK())
     return op + 1;
-  warp->resized = op;
-  warp->resizes++;
-  return op + 1;
+  if (!bf_emu_meet(warp, op, BF_MASK(), UINT32_MAX) ||
+      !bf_emu_all_came(warp, op, BF_MASK(), UINT32_MAX))
+    return NULL;
+  return bf_emu_resize(warp, op, op->small[0], (unsigned)op->immediate) ? op + 1 : NULL;
 }
 
 static const bf_emu_op *order_memory(bf_emu_warp *warp, const bf_emu_op *op) {
   __atomic_thread_fence(__ATOMIC_SEQ_CST);
   bf_race_fence(warp->block, true);
+  bf_proxy_hears(warp);
   return op + 1;
 }
 
 /* A block runs on one thread of the host, so its own accesses are in order. */
 static const bf_emu_op *order_block(bf_emu_warp *warp, const bf_emu_op *op) {
   bf_race_fence(warp->block, false);
+  bf_proxy_hears(warp);
   return op + 1;
 }
 
@@ -446,6 +461,8 @@ static bool select_registers(bf_emu_decoder *decoder, const bf_ptx_instruction *
   const bf_ptx_operand *count = &instruction->operand[0];
   if (count->kind != BF_PTX_INTEGER || count->bits < 24 || count->bits > 256 || count->bits % 8)
     return bf_emu_refuse(decoder, "a number of registers that is no multiple of 8 from 24 to 256");
+  op->immediate = count->bits;
+  op->small[0] = bf_ptx_has(instruction, "inc");
   op->run = resize_registers;
   return true;
 }
@@ -485,12 +502,15 @@ bool BF_EMU_NAME(bf_emu_select_move)(bf_emu_decoder *decoder, const bf_ptx_instr
     op->a = bf_emu_bind_source(decoder, &instruction->operand[0], BF_PTX_U32);
     op->run = sleep_a_little;
     return true;
+  case BF_PTX_OP_GRIDDEPCONTROL:
+    op->small[0] = bf_ptx_has(instruction, "wait");
+    op->run = depend;
+    return true;
   case BF_PTX_OP_PMEVENT:
   case BF_PTX_OP_PREFETCH:
   case BF_PTX_OP_PREFETCHU:
   case BF_PTX_OP_APPLYPRIORITY:
   case BF_PTX_OP_DISCARD:
-  case BF_PTX_OP_GRIDDEPCONTROL:
   case BF_PTX_OP_BRKPT:
     op->run = do_nothing;
     return true;

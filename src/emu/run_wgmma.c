@@ -14,6 +14,7 @@
 #include "emu/descriptor.h"
 #include "emu/panel.h"
 #include "emu/proxy.h"
+#include "emu/shadow.h"
 #include "emu/sparse.h"
 #include "emu/warp.h"
 
@@ -81,6 +82,13 @@ static bool refuse_piece(bf_emu_warp *warp, const bf_emu_op *op, char name, uint
   return false;
 }
 
+/* Whether a piece in the block's memory may be read, as far as is asked for; false: a fault. */
+static bool may_read(bf_emu_warp *warp, const bf_emu_op *op, uint32_t address, unsigned width) {
+  const bf_emu_block *block = warp->block;
+  return (!block->shadow || bf_emu_shadow_read(warp, op, 0, block, address, 16)) &&
+         bf_proxy_product(warp, op, address, width);
+}
+
 /* The memory of a piece; NULL: the launch has ended. */
 static BF_ALWAYS_INLINE const uint8_t *reach_piece(bf_emu_warp *warp, const bf_emu_op *op,
                                                    char name, const bf_emu_descriptor *d,
@@ -88,8 +96,8 @@ static BF_ALWAYS_INLINE const uint8_t *reach_piece(bf_emu_warp *warp, const bf_e
   uint32_t address = bf_emu_descriptor_piece(d, is_k_major, line, piece);
   bf_emu_block *block = warp->block;
   if ((uint64_t)address + 16 <= block->shared_bytes)
-    return !block->proxy || bf_proxy_product(warp, op, address, d->width) ? block->shared + address
-                                                                          : NULL;
+    return !block->is_checked || may_read(warp, op, address, d->width) ? block->shared + address
+                                                                       : NULL;
   refuse_piece(warp, op, name, address, line, piece);
   return NULL;
 }
@@ -217,7 +225,7 @@ static void find_pieces(matrix_layout *b) {
 /* Whether all pieces are in the block's memory and may be read; false: the launch has ended. */
 static bool check_pieces(bf_emu_warp *warp, const bf_emu_op *op, const known_matrix *b) {
   uint64_t bytes = warp->block->shared_bytes;
-  if ((uint64_t)b->base + b->at.end <= bytes && !warp->block->proxy)
+  if ((uint64_t)b->base + b->at.end <= bytes && !warp->block->is_checked)
     return true;
   unsigned width = bf_emu_descriptor_unpack(b->at.descriptor).width;
   for (unsigned line = 0; line < b->at.lines; line++)
@@ -225,7 +233,7 @@ static bool check_pieces(bf_emu_warp *warp, const bf_emu_op *op, const known_mat
       uint32_t address = b->base + b->at.address[number_of(&b->at, line, p)];
       if ((uint64_t)address + 16 > bytes)
         return refuse_piece(warp, op, 'B', address, line, p);
-      if (!bf_proxy_product(warp, op, address, width))
+      if (!may_read(warp, op, address, width))
         return false;
     }
   return true;
@@ -404,7 +412,7 @@ static bool compute(bf_emu_warp *warp, const bf_emu_op *op, const wgmma *what, b
   else if (!gather_a(warp, op, what, a))
     return false;
   if (what->is_sparse &&
-      !bf_sparse_lines(warp, op, what->metadata, what->selector, what->a_type, kept, line))
+      !bf_sparse_lines(warp, op, what->metadata, what->selector, what->a_type, kept, true, line))
     return false;
   const known_matrix *b = gather_b(warp, op, what);
   if (!b)

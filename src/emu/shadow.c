@@ -33,6 +33,16 @@ bool bf_emu_shadow_access(bf_emu_warp *warp, const bf_emu_op *op, bf_op kind, un
   return true;
 }
 
+bool bf_emu_shadow_read(bf_emu_warp *warp, const bf_emu_op *op, unsigned lane,
+                        const bf_emu_block *block, uint64_t offset, uint64_t bytes) {
+  const uint8_t *missing = block->shadow ? memchr(block->shadow->written + offset, 0, bytes) : NULL;
+  if (missing)
+    bf_emu_fail_access(warp, op, BF_PTX_SPACE_SHARED, lane,
+                       (uint64_t)(missing - block->shadow->written), 1, false,
+                       BF_EMU_UNINITIALISED);
+  return !missing;
+}
+
 void bf_emu_shadow_fill(bf_emu_shadow *shadow, uint64_t offset, uint64_t bytes) {
   memset(shadow->written + offset, 1, bytes);
 }

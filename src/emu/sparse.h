@@ -54,15 +54,32 @@ static inline uint64_t bf_sparse_row(const uint32_t *word, bf_ptx_type type, uns
   return bits;
 }
 
+/* Tells where the two elements that metadata names of a chunk of four are not two in order, for
+ * which no result is defined: their order matters to wgmma and mma.sp::ordered_metadata alone.
+ * False: the launch has ended. */
+static inline bool bf_sparse_is_fine(bf_emu_warp *warp, const bf_emu_op *op, unsigned row,
+                                     unsigned chunk, unsigned four, bool is_ordered) {
+  unsigned first = four & 3, second = four >> 2;
+  if (first < second || (!is_ordered && first != second))
+    return true;
+  return bf_emu_fail(warp, op, BF_EMU_BAD_INSTRUCTION, row % 8 * 4,
+                     "the metadata of chunk %u of row %u names place %u and then %u: %s", chunk,
+                     row, first, second,
+                     first == second ? "it must be two" : "the lower one comes first") != NULL;
+}
+
 /* For each element that is kept of 16 rows, which k it belongs to. False: the launch has ended. */
 static inline bool bf_sparse_lines(bf_emu_warp *warp, const bf_emu_op *op, uint32_t metadata,
                                    unsigned selector, bf_ptx_type type, unsigned kept,
-                                   uint8_t *line) {
+                                   bool is_ordered, uint8_t *line) {
   unsigned per_chunk = bf_sparse_per_chunk(type), wide = 2 * per_chunk;
   for (unsigned row = 0; row < 16; row++) {
     uint64_t bits = bf_sparse_row(BF_LANES(const uint32_t, metadata), type, kept, selector, row);
     for (unsigned e = 0; e < kept; e++) {
       unsigned chunk = e / per_chunk, in = e % per_chunk, four = bits >> 4 * chunk & 15, place;
+      if (per_chunk > 1 && in == 0 && warp->worker->flight->races &&
+          !bf_sparse_is_fine(warp, op, row, chunk, four, is_ordered))
+        return false;
       if (per_chunk == 1) {
         if (four != 4 && four != 14)
           return bf_emu_fail(warp, op, BF_EMU_BAD_INSTRUCTION, row % 8 * 4,

@@ -15,6 +15,7 @@
 
 #include "emu/cluster.h"
 #include "emu/device.h"
+#include "emu/proxy.h"
 #include "ptx/site.h"
 
 #include <stdlib.h>
@@ -604,6 +605,7 @@ static void open_barrier(bf_emu_block *block, unsigned number) {
         warp->path[i].state = BF_EMU_READY;
   }
   block->epoch += number < BF_EMU_NAMED_BARRIERS;
+  bf_proxy_all_hear(block);
 }
 
 void bf_emu_barrier_check(bf_emu_block *block, unsigned number) {

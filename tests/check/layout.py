@@ -19,7 +19,9 @@ HERE = pathlib.Path(__file__).resolve().parent / "layout"
 # M, N, K, A's rows are along K, B's are, layouts of A and B, type
 PRODUCTS = [(64, 64, 64, 0, 0, "128", "128", "f16"), (128, 256, 128, 0, 0, "128", "64", "f16"), (64, 64, 32, 0, 0, "64", "32", "bf16"),
             (64, 24, 64, 0, 0, "none:16", "32", "f16"), (64, 64, 64, 1, 1, "128", "128", "f16"), (128, 128, 32, 1, 0, "64", "none:16", "bf16"),
-            (64, 256, 64, 0, 1, "32", "128", "f16"), (192, 64, 16, 1, 1, "none:16", "none:16", "f16"), (64, 128, 48, 1, 1, "32", "64", "bf16")]
+            (64, 256, 64, 0, 1, "32", "128", "f16"), (192, 64, 16, 1, 1, "none:16", "none:16", "f16"), (64, 128, 48, 1, 1, "32", "64", "bf16"),
+            (64, 96, 64, 0, 0, "128", "64", "tf32"), (128, 32, 16, 0, 0, "32", "none:16", "tf32"),
+            (64, 128, 256, 0, 0, "128", "32", "e4m3"), (192, 40, 64, 0, 0, "none:16", "64", "e4m3")]
 # tile, type, who writes and reads, layout (none: the best)
 THREADS = [("32x32", "f32", "st", "ld@32x1", ""), ("32x32", "f32", "st", "ld@32x1", "pad:4"), ("32x32", "f32", "st", "ld@32x1", "none"),
            ("64x64", "f16", "st:4", "ld:2@32x1", ""), ("64x64", "f16", "st:16", "ldmatrix.x4", ""), ("64x64", "f16", "st:16", "ldmatrix.x4", "pad:16"),
@@ -30,7 +32,8 @@ GLUON = [("128x64", "bf16", "tma", "wgmma:B", "128"), ("64x32", "f16", "tma", "w
          ("64x128", "f16", "tma", "wgmma:B.mn", "128"), ("128x64", "f16", "tma", "wgmma:B", "64"), ("32x32", "f32", "st", "ld@32x1", ""), ("64x64", "f16", "cp.async", "ldmatrix.trans", ""),
          ("64x64", "f16", "st:4", "ld:2@32x1", ""), ("64x32", "f32", "st:16", "ld:4@32x1", ""), ("32x32", "f32", "st", "ld@32x1", "pad:4"),
          ("64x64", "f16", "st:16", "ldmatrix.x4", "pad:16"), ("32x32", "f32", "st", "ld@32x1", "none"), ("128x32", "u8", "st:4", "ld:4@16x2t", "")]
-C_TYPES = {"f16": "__half", "bf16": "__nv_bfloat16", "f32": "float", "u8": "uint8_t"}
+C_TYPES = {"f16": "__half", "bf16": "__nv_bfloat16", "f32": "float", "u8": "uint8_t", "tf32": "float", "e4m3": "__nv_fp8_e4m3"}
+SIZES = {"f16": 2, "bf16": 2, "tf32": 4, "e4m3": 1}
 SASS = "sm__sass_l1tex_data_pipe_lsu_wavefronts_mem_shared_op_"
 COUNTERS = {"write": [SASS + "st.sum"], "read": [SASS + "ld.sum", SASS + "ldsm.sum"]}
 
@@ -44,12 +47,12 @@ def emit(build, tile, kind, write, read, layout, form):
 # ---- Sources: a folder for each case, with a copy of the program ----
 
 def wgmma(n, a_turned, b_turned, kind):
-    """The instruction, with a register for each sum."""
+    """The instruction, with a register for each sum. Types of other than 16 bits are K-major only."""
     count = n // 2
     sums = ", ".join(f"%{i}" for i in range(count))
     outputs = ", ".join(f'"+f"(d[{i}])' for i in range(count))
-    return (f'asm volatile("{{ .reg .pred p; setp.ne.b32 p, %{count + 2}, 0; wgmma.mma_async.sync.aligned.m64n{n}k16.f32.{kind}.{kind} '
-            f'{{{sums}}}, %{count}, %{count + 1}, p, 1, 1, {a_turned}, {b_turned}; }}" : {outputs} : "l"(left), "l"(right), "r"(1));\n')
+    return (f'asm volatile("{{ .reg .pred p; setp.ne.b32 p, %{count + 2}, 0; wgmma.mma_async.sync.aligned.m64n{n}k{32 // SIZES[kind]}.f32.{kind}.{kind} '
+            f'{{{sums}}}, %{count}, %{count + 1}, p, 1, 1{f", {a_turned}, {b_turned}" if SIZES[kind] == 2 else ""}; }}" : {outputs} : "l"(left), "l"(right), "r"(1));\n')
 
 
 def write_case(folder, values, kind, more):
@@ -66,7 +69,7 @@ def write_product(build, folder, case):
     more = {"wgmma.h": wgmma(n, a_turned, b_turned, kind), "program.cu": (HERE / "product.cu").read_text(encoding="utf-8")}
     for name, (tile, who, turned, layout) in tiles.items():
         more[f"{name}.h"] = "".join(emit(build, tile, kind, "tma", who + (".mn" if turned else ""), layout, form) for form in ("tma", "ptx", "cuda"))
-    write_case(folder, {"M": m, "N": n, "K": k, "a_turned": a_turned, "b_turned": b_turned, "a_bytes": 2 * m * k, "b_bytes": 2 * n * k},
+    write_case(folder, {"M": m, "N": n, "K": k, "a_turned": a_turned, "b_turned": b_turned, "a_bytes": SIZES[kind] * m * k, "b_bytes": SIZES[kind] * n * k},
                C_TYPES[kind], more)
 
 

@@ -35,6 +35,18 @@
 #define COMMIT "wgmma.commit_group.sync.aligned;\n"
 #define MULTIPLIED(but) "wgmma.wait_group.sync.aligned " but ";\n"
 #define PRODUCT MULTIPLY COMMIT MULTIPLIED("0")
+/* Gives the other warps time, and the rest of a kernel to the first thread alone. */
+#define LATER(label)                                                                               \
+  "mov.u32 %x, 0;\n" label ": add.u32 %x, %x, 1; setp.lt.u32 %p, %x, 1000000; @%p bra " label ";"  \
+  "\n"
+#define FIRST_WARP "setp.lt.u32 %p, %t, 32;\n@!%p bra past;\n"
+#define OTHER_WARPS "bra over;\npast: "
+/* A sparse product of zeros by metadata. */
+#define SPARSE(form, metadata)                                                                     \
+  "mov.u32 %x, 0; mov.u32 %b, " metadata "; mov.f32 %f0, 0f00000000;\n"                            \
+  "mov.f32 %f1, %f0; mov.f32 %f2, %f0; mov.f32 %f3, %f0;\n"                                        \
+  "mma." form ".sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%f0, %f1, %f2, %f3}, {%x, %x}, "    \
+  "{%x, %x}, {%f0, %f1, %f2, %f3}, %b, 0x0;\n"
 /* Lanes 0 to 15 of each warp alone. */
 #define HALF "and.b32 %x, %t, 16; setp.eq.u32 %p, %x, 0;\n@!%p bra over;\n"
 
@@ -54,6 +66,34 @@ static const struct {
     {START LOAD "@%one st.shared.b32 [%s+16], %t;\n" WAIT END, "copies in bulk to"},
     {START LOAD WAIT STORE STORED END, NULL},
     {START LOAD STORE STORED WAIT END, "copies in bulk to"},
+    /* A warp waits, and others read what it has waited for: without a barrier, with one, and with a
+     * wait of their own. */
+    {START LOAD SYNC FIRST_WARP WAIT OTHER_WARPS LATER("spin") "over: " READ END,
+     "and thread (0,0,0) has waited for it, behind which nothing orders this one"},
+    {START LOAD SYNC FIRST_WARP WAIT OTHER_WARPS LATER("spin") "over: " SYNC READ END, NULL},
+    {START LOAD SYNC FIRST_WARP WAIT OTHER_WARPS LATER("spin") "more: mbarrier.try_wait.parity"
+                                                               ".shared.b64 %p, [%b], 0; @!%p bra "
+                                                               "more;\nover: " READ END,
+     NULL},
+    {START LOAD SYNC FIRST_WARP WAIT OTHER_WARPS LATER("spin") "over: " PRODUCT END,
+     "and thread (0,0,0) has waited for it, behind which nothing orders this one"},
+    /* A copy begins where others have read before, with and without a barrier. */
+    {START READ FIRST_WARP LATER("spin") LOAD "past: " WAIT END,
+     "read it at PTX line 10, and nothing orders the two"},
+    {START READ SYNC FIRST_WARP LATER("spin") LOAD "past: " WAIT END, NULL},
+    {START WRITE FIRST_WARP LATER("spin") LOAD "past: " WAIT END, "wrote it at PTX line 10, and"},
+    {START LOAD "@%one mbarrier.init.shared.b64 [%b], 1;\n" WAIT END,
+     "mbarrier initialised while copies are on their way to it"},
+    {START LOAD WAIT SYNC "@%one mbarrier.inval.shared.b64 [%b];\n" END, NULL},
+    {START "mov.u32 %x, 100; bar.sync 1, %x;\n" END, "barrier 1 for 100 threads, which is no"},
+    {START FIRST_WARP "bar.sync 1, 128;\n" OTHER_WARPS "bar.sync 1, 96;\nover: " END,
+     "at which others have come for"},
+    {START SPARSE("sp", "0x4e4e9c9c") END, NULL},
+    {START SPARSE("sp", "0x1") END, "chunk 1 of row 0 names place 0 and then 0: it must be two"},
+    {START SPARSE("sp", "0x11111111") END, NULL},
+    {START SPARSE("sp::ordered_metadata", "0x4e4e9c9c") END, NULL},
+    {START SPARSE("sp::ordered_metadata", "0x44414444") END,
+     "chunk 0 of row 8 names place 1 and then 0: the lower one comes first"},
     {START WRITE FENCE SYNC PRODUCT END, NULL},
     {START WRITE SYNC PRODUCT END, "without a fence.proxy.async"},
     {START LOAD SYNC PRODUCT WAIT END, "copies in bulk to"},
@@ -99,6 +139,83 @@ static void cases_are_told_apart(void **state) {
     if (is_told != (cases[i].part != NULL) ||
         (cases[i].part && !strstr(result.fault.text, cases[i].part)))
       fail_msg("case %u: %s: %s", i, bf_emu_fault_name(result.fault.kind), result.fault.text);
+    bed_close(&at);
+  }
+}
+
+/* What the hardware reads and nobody has written. */
+static void what_nobody_wrote_is_told(void **state) {
+  (void)state;
+  static const struct {
+    const char *text, *part;
+  } rows[] = {
+      {START WRITE FENCE SYNC STORE STORED END, NULL},
+      {START FENCE SYNC STORE STORED END, "cp.async.bulk.global"},
+      {START LOAD WAIT STORE STORED END, NULL},
+      {START WRITE FENCE SYNC PRODUCT END, "wgmma.mma_async"},
+      {START "mov.u32 %x, 0; st.shared.v4.b32 [%s], {%x, %x, %x, %x};\n" PRODUCT END,
+       "wgmma.mma_async"},
+      {START "shl.b32 %b, %t, 5; add.u32 %b, %b, %s; mov.u32 %x, 0;\n"
+             "st.shared.v4.b32 [%b], {%x, %x, %x, %x}; st.shared.v4.b32 [%b+16], {%x, %x, %x, "
+             "%x};\n" SYNC PRODUCT END,
+       NULL},
+  };
+  for (unsigned i = 0; i < sizeof rows / sizeof *rows; i++) {
+    bed at;
+    bed_open_text(&at, "proxy.ptx", rows[i].text, strlen(rows[i].text), NULL);
+    uint64_t to = bed_alloc(&at, 4096, 0);
+    bf_emu_launch launch = bed_launch(&at, "k", 1, 128, &to, sizeof to);
+    launch.check_uninitialised = true;
+    bf_emu_fault fault = bed_run(&at, &launch).fault;
+    assert_int_equal(fault.kind, rows[i].part ? BF_EMU_UNINITIALISED : BF_EMU_NO_FAULT);
+    const char *line = rows[i].text;
+    for (uint64_t k = 1; k < fault.line; k++)
+      line = strchr(line, '\n') + 1;
+    if (rows[i].part && !strstr(line, rows[i].part))
+      fail_msg("row %u: line %llu: %.60s", i, (unsigned long long)fault.line, line);
+    bed_close(&at);
+  }
+}
+
+#define RESIZED(first, second)                                                                     \
+  ".version 8.0\n.target sm_90a\n.address_size 64\n.visible .entry k(.param .u64 to)\n"            \
+  ".maxntid 384, 1, 1\n{\n.reg .pred %p; .reg .b32 %t;\n"                                          \
+  "mov.u32 %t, %tid.x; setp.lt.u32 %p, %t, 128; @!%p bra past;\n" first "ret;\npast:\n" second     \
+  "ret;\n}\n"
+#define RESIZE(to) "setmaxnreg." to ";\n"
+
+/* 384 threads begin with 168 registers each at most: 64512. */
+static void registers_are_counted(void **state) {
+  (void)state;
+  static const struct {
+    const char *text, *part;
+  } rows[] = {
+      {RESIZED(RESIZE("dec.sync.aligned.u32 40"), RESIZE("inc.sync.aligned.u32 232")), NULL},
+      {RESIZED(RESIZE("inc.sync.aligned.u32 240"), RESIZE("dec.sync.aligned.u32 128")), NULL},
+      {RESIZED(RESIZE("inc.sync.aligned.u32 240"), RESIZE("dec.sync.aligned.u32 136")),
+       "setmaxnreg.inc to 240 registers never ends: the block has 64512 at most, of which the "
+       "other "
+       "warps keep 34816 and this group of warps wants 30720"},
+      {RESIZED(RESIZE("inc.sync.aligned.u32 176"), ""), "never ends"},
+      {RESIZED(RESIZE("dec.sync.aligned.u32 176"), ""), "to 176 registers by a warp that has 168"},
+      {RESIZED(RESIZE("dec.sync.aligned.u32 96") RESIZE("inc.sync.aligned.u32 88"), ""),
+       "setmaxnreg.inc to 88 registers by a warp that has 96"},
+      {RESIZED(RESIZE("dec.sync.aligned.u32 96") RESIZE("inc.sync.aligned.u32 168"), ""), NULL},
+      {RESIZED("and.b32 %t, %t, 1; setp.eq.u32 %p, %t, 0;\n@%p " RESIZE("dec.sync.aligned.u32 96"),
+               ""),
+       "16 threads of the warp never come"},
+  };
+  for (unsigned i = 0; i < sizeof rows / sizeof *rows; i++) {
+    bed at;
+    bed_open_text(&at, "registers.ptx", rows[i].text, strlen(rows[i].text), NULL);
+    uint64_t to = 0;
+    bf_emu_launch launch = bed_launch(&at, "k", 2, 384, &to, sizeof to);
+    launch.check_races = true;
+    bf_emu_fault fault = bed_run(&at, &launch).fault;
+    if ((fault.kind != BF_EMU_NO_FAULT) != (rows[i].part != NULL) ||
+        (rows[i].part && !strstr(fault.text, rows[i].part)))
+      fail_msg("row %u: %s: %s", i, bf_emu_fault_name(fault.kind), fault.text);
+    assert_true(!rows[i].part || fault.line > 0);
     bed_close(&at);
   }
 }
@@ -170,7 +287,8 @@ static void swizzles_are_compared(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(cases_are_told_apart),
-                                     cmocka_unit_test(swizzles_are_compared)};
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(cases_are_told_apart), cmocka_unit_test(what_nobody_wrote_is_told),
+      cmocka_unit_test(registers_are_counted), cmocka_unit_test(swizzles_are_compared)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -6,6 +6,7 @@
 #include <cuda.h>
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
+#include <cuda_fp8.h>
 #include <cuda_runtime.h>
 #include "case.h"
 namespace a {
@@ -53,7 +54,7 @@ __global__ void __launch_bounds__(128) product(const __grid_constant__ CUtensorM
   for (int block = 0; block < M / 64; block++) {
     float d[sums] = {};
     asm volatile("wgmma.fence.sync.aligned;" ::: "memory");
-    for (int step = 0; step < K / 16; step++) {
+    for (int step = 0; step < K / (32 / (int)sizeof(element)); step++) {
       uint64_t left = a::tile_descriptor_a(tile_a, block, step), right = b::tile_descriptor_b(tile_b, 0, step);
 #include "wgmma.h"
     }

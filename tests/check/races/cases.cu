@@ -393,7 +393,40 @@ __global__ void bulk_fine(int *in, int *out) {
   out[threadIdx.x] = part[THREADS - 1 - threadIdx.x];
 }
 
+// A launch that lets the next one of its stream begin, and goes on; one that keeps it; and the next, which waits for it, or
+// does not.
+__global__ void lets_go(int *out) {
+  asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
+  out[threadIdx.x] = 1; // early writes
+}
+__global__ void keeps(int *out) { out[threadIdx.x] = 1; }
+__global__ void early(const int *in, int *out) {
+  out[threadIdx.x] = in[threadIdx.x]; // early reads
+}
+__global__ void patient(const int *in, int *out) {
+  if (threadIdx.x == 0)
+    asm volatile("griddepcontrol.wait;" ::: "memory");
+  __syncthreads();
+  out[threadIdx.x] = in[threadIdx.x];
+}
+
 static int *memory;
+
+// Two launches, the second of which may begin before the end of the first; between: something else is done.
+static void run_pair(void (*first)(int *), void (*second)(const int *, int *), bool between) {
+  cudaLaunchAttribute attribute = {};
+  attribute.id = cudaLaunchAttributeProgrammaticStreamSerialization;
+  attribute.val.programmaticStreamSerializationAllowed = 1;
+  cudaLaunchConfig_t how = {};
+  how.gridDim = 1;
+  how.blockDim = THREADS;
+  how.attrs = &attribute;
+  how.numAttrs = 1;
+  first<<<1, THREADS>>>(memory);
+  if (between)
+    cudaMemsetAsync(memory + 2048, 0, 4);
+  cudaLaunchKernelEx(&how, second, (const int *)memory, memory + 1024);
+}
 
 static void run_streams(const char *name) {
   cudaStream_t a, b;
@@ -478,5 +511,13 @@ int main(int, char **argument) {
   if (!strcmp(name, "grid_fine"))
     cudaLaunchCooperativeKernel((const void *)grid_fine, dim3(BLOCKS), dim3(THREADS), arguments, 0, 0);
   run_streams(name);
+  if (!strcmp(name, "early_race"))
+    run_pair(lets_go, early, false);
+  if (!strcmp(name, "early_between"))
+    run_pair(lets_go, early, true);
+  if (!strcmp(name, "early_kept"))
+    run_pair(keeps, early, false);
+  if (!strcmp(name, "early_waits"))
+    run_pair(lets_go, patient, false);
   printf("%s\n", cudaGetErrorName(cudaDeviceSynchronize()));
 }
