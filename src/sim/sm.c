@@ -619,12 +619,6 @@ static void send_held(bf_sim_sm *sm) {
     sm->held_first = 0;
 }
 
-bool bf_sim_sm_answer(bf_sim_sm *sm, const bf_sim_request *request, uint64_t cycle) {
-  if (cycle < sm->next_answer)
-    sm->next_answer = cycle;
-  return bf_sim_answers_add(&sm->answers, request, cycle);
-}
-
 /* ---- Blocks ---- */
 
 void bf_sim_sm_give(bf_sim_sm *sm, uint64_t cycle, uint64_t index) {

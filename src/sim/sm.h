@@ -239,7 +239,11 @@ void bf_sim_sm_free(bf_sim_sm *sm);
 /* Lets block index of the grid begin at a cycle that is not before that of blocks given before. */
 void bf_sim_sm_give(bf_sim_sm *sm, uint64_t cycle, uint64_t index);
 /* An answer is on its way. False: out of memory. */
-bool bf_sim_sm_answer(bf_sim_sm *sm, const bf_sim_request *request, uint64_t cycle);
+static inline bool bf_sim_sm_answer(bf_sim_sm *sm, const bf_sim_request *request, uint64_t cycle) {
+  if (cycle < sm->next_answer)
+    sm->next_answer = cycle;
+  return bf_sim_answers_add(&sm->answers, request, cycle);
+}
 /* The observer of the feed; sms is the array of multiprocessors, other the observer of the
  * launch, or NULL. */
 bf_emu_observer bf_sim_observer(const bf_sim_gpu *gpu, bf_sim_sm *sms,
