@@ -449,6 +449,8 @@ typedef struct bf_emu_worker {
   struct bf_emu_matrices *matrices; /* of run_wgmma.c, that were read before, or NULL */
   bf_lined *const *tally;           /* of the observer; NULL: it is told of all */
   uint32_t tickets;                 /* that copies have had */
+  struct bf_emu_put_off *put_off;   /* of put_off.c; NULL: reductions are made at once */
+  bool must_wait;                   /* an access met what is put off, and has not happened */
   struct bf_emu_fetches *fetches;   /* of fetch.c, or NULL */
   /* Where accesses that are tolerated write to. */
   uint8_t sink[BF_EMU_LANES][BF_EMU_TOLERATED_BYTES];

@@ -6,6 +6,7 @@
 #ifndef BF_EMU_NEAR_H
 #define BF_EMU_NEAR_H
 
+#include "emu/put_off.h"
 #include "emu/race.h"
 
 /* Whether mask has one lane, or none. */
@@ -158,10 +159,12 @@ static inline bool bf_near_tell_shared(bf_emu_warp *warp, const bf_emu_op *op,
   return true;
 }
 
-/* The same for global memory. */
+/* The same for global memory; false, too, where it must wait for what is put off. */
 static inline bool bf_near_tell_global(bf_emu_warp *warp, const bf_emu_op *op,
                                        const bf_near_access *what, uint32_t mask,
                                        const uint64_t *address) {
+  if (bf_emu_must_wait(warp->worker, what->kind, what->width_bytes, mask, address))
+    return false;
   if (warp->worker->flight->races &&
       !bf_race_access(warp, op, what->kind, what->width_bytes, what->is_write, 0, mask, address))
     return false;

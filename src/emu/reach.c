@@ -2,6 +2,7 @@
 #include "emu/cluster.h"
 #include "emu/device.h"
 #include "emu/lined.h"
+#include "emu/put_off.h"
 #include "emu/race.h"
 #include "emu/shadow.h"
 #include "memory/far.h"
@@ -294,6 +295,8 @@ bool bf_emu_reach(bf_emu_warp *warp, const bf_emu_op *op, bf_ptx_space space, bf
     far |= (uint32_t)(own == BF_PTX_SPACE_SHARED && !is_own) << lane;
     global |= (uint32_t)(own == BF_PTX_SPACE_GLOBAL) << lane;
   }
+  if (bf_emu_must_wait(warp->worker, kind, width_bytes, global, inside))
+    return false;
   if (warp->worker->flight->races &&
       ((far && !bf_race_far(warp, op, kind, width_bytes, is_write, far, inside)) ||
        !bf_race_access(warp, op, kind, width_bytes, is_write, shared, global, inside)))

@@ -7,12 +7,11 @@
 #include "emu/decode.h"
 #include "emu/half.h"
 #include "emu/near.h"
+#include "emu/put_off.h"
 
 enum { MOST_VECTOR = 8 };
 
-/* The new value of a place that holds old, for operand b (and c). Values are bits in the low part.
- */
-typedef uint64_t (*combine)(uint64_t old, uint64_t b, uint64_t c);
+typedef bf_emu_combine combine;
 
 struct atomic;
 /* Changes the memory of all lanes of mask, one after the other. */
@@ -31,8 +30,9 @@ typedef struct atomic {
   combine apply; /* NULL for 16-byte exchange and swap */
   /* The usual operations: on one thread of the host, and on several; NULL: apply does it. */
   changer change_alone, change_together;
-  uint8_t polls;  /* a bf_emu_polled, or 0 */
-  bool is_system; /* also for threads of the program, which may run beside the launch */
+  uint8_t polls;       /* a bf_emu_polled, or 0 */
+  bool is_system;      /* also for threads of the program, which may run beside the launch */
+  bool may_be_put_off; /* put_off.h */
 } atomic;
 
 /* ---- Combining ---- */
@@ -390,6 +390,16 @@ fetch_lines(uint8_t *const *pointer, uint32_t mask) {
   BF_EACH_LANE(mask, lane) __builtin_prefetch(pointer[lane], 1);
 }
 
+/* Puts a reduction off; false: its warp must wait until others are made. */
+static bool put_off(const bf_emu_warp *warp, const atomic *what, uint32_t mask,
+                    uint8_t *const *pointer) {
+  combine apply = what->apply == add_f32 ? add_f32_flushed : what->apply;
+  bool is_put_off = bf_emu_put_off_add(warp->worker, apply, what->size, mask, pointer,
+                                       warp->registers + what->b[0]);
+  warp->worker->must_wait |= !is_put_off;
+  return is_put_off;
+}
+
 static const bf_emu_op *run_atomic(bf_emu_warp *warp, const bf_emu_op *op) {
   uint32_t mask = BF_MASK();
   const atomic *what = op->detail;
@@ -398,6 +408,8 @@ static const bf_emu_op *run_atomic(bf_emu_warp *warp, const bf_emu_op *op) {
     return op + 1;
   if (!reach(warp, op, what, mask, pointer))
     return NULL;
+  if (what->may_be_put_off && warp->worker->put_off)
+    return put_off(warp, what, mask, pointer) ? op + 1 : NULL;
   bool alone =
       (warp->worker->flight->alone && !what->is_system) || what->space == BF_PTX_SPACE_SHARED;
   warp->polled |= what->polls;
@@ -538,6 +550,15 @@ static void bind_alone(const atomic *what, bf_emu_op *op) {
   op->small[0] = what->polls;
 }
 
+/* Whether nobody can tell when an atomic is made, but for who reads its words: its result is not
+ * read, and it keeps nothing behind it that stands there. */
+static bool may_be_put_off(const bf_ptx_instruction *instruction, const atomic *what,
+                           bool is_used) {
+  return !is_used && what->space == BF_PTX_SPACE_GLOBAL && what->count == 1 && what->size <= 8 &&
+         !what->polls && !what->is_system && !bf_ptx_has(instruction, "acquire") &&
+         !bf_ptx_has(instruction, "acq_rel");
+}
+
 bool BF_EMU_NAME(bf_emu_select_atomic)(bf_emu_decoder *decoder,
                                        const bf_ptx_instruction *instruction, bf_emu_op *op);
 
@@ -578,6 +599,8 @@ bool BF_EMU_NAME(bf_emu_select_atomic)(bf_emu_decoder *decoder,
     return true;
   what->address = bf_emu_bind_address(decoder, instruction, &operand[0], what->space);
   find_changers(what);
+  what->may_be_put_off = may_be_put_off(instruction, what, is_used);
+  op->small[BF_EMU_SMALL_PUT_OFF] = what->may_be_put_off;
   op->detail = what;
   if (!what->is_system)
     bind_alone(what, op);

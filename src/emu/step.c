@@ -11,6 +11,7 @@
 #include "emu/cluster.h"
 #include "emu/decode.h"
 #include "emu/late.h"
+#include "emu/put_off.h"
 #include "emu/warp.h"
 
 #include <stdlib.h>
@@ -29,6 +30,9 @@ struct bf_emu_stepper {
     void *memory;
   } * pieces;
   size_t piece_bytes, used; /* of the newest piece */
+  /* By place, where reductions are put off, else NULL; the time of the first that is left. */
+  struct bf_emu_put_off *put_off;
+  uint64_t *put_off_next;
 };
 
 int bf_emu_stepper_create(bf_emu *emu, const bf_emu_launch *launch, bf_emu_stepper **stepper,
@@ -75,6 +79,10 @@ void bf_emu_stepper_free(bf_emu_stepper *stepper) {
       bf_emu_block_free(cluster->block[i]);
     free(cluster);
   }
+  for (unsigned i = 0; stepper->put_off && i < stepper->launch.workers; i++)
+    free(stepper->put_off[i].bytes);
+  free(stepper->put_off);
+  free(stepper->put_off_next);
   bf_emu_flight_close(stepper->flight);
   for (struct piece *piece = stepper->pieces, *next; piece; piece = next) {
     next = piece->next;
@@ -92,6 +100,50 @@ bool bf_emu_stepper_stopped(const bf_emu_stepper *stepper) {
 
 void bf_emu_stepper_clock(bf_emu_stepper *stepper, unsigned place, const uint64_t *clock) {
   stepper->flight->worker[place].clock = clock;
+}
+
+/* ---- Reductions that are put off ---- */
+
+/* Whether only the warps of this launch look at its memory, and places have a time. */
+static bool may_put_off(const bf_emu_flight *flight) {
+  for (unsigned i = 0; i < flight->workers; i++)
+    if (!flight->worker[i].clock)
+      return false;
+  return !flight->races && !flight->launch->is_beside && !flight->kernel->uses_system &&
+         !flight->is_clustered && !flight->kernel->uses_cluster;
+}
+
+bool bf_emu_stepper_put_off(bf_emu_stepper *stepper) {
+  bf_emu_flight *flight = stepper->flight;
+  unsigned places = stepper->launch.workers;
+  if (stepper->put_off || !may_put_off(flight))
+    return false;
+  stepper->put_off = calloc(places, sizeof *stepper->put_off);
+  stepper->put_off_next = calloc(places, sizeof *stepper->put_off_next);
+  if (!stepper->put_off || !stepper->put_off_next)
+    return false;
+  for (unsigned i = 0; i < places; i++) {
+    stepper->put_off_next[i] = UINT64_MAX;
+    stepper->put_off[i].next = &stepper->put_off_next[i];
+    stepper->put_off[i].first = UINT64_MAX;
+    flight->worker[i].put_off = &stepper->put_off[i];
+  }
+  return true;
+}
+
+bool bf_emu_stepper_has_put_off(const bf_emu_stepper *stepper, unsigned place) {
+  return stepper->put_off_next && stepper->put_off_next[place] != UINT64_MAX;
+}
+
+void bf_emu_stepper_settle(bf_emu_stepper *stepper, uint64_t time, unsigned place) {
+  const uint64_t *next = stepper->put_off_next;
+  for (unsigned first = 0; next; first = 0) {
+    for (unsigned i = 1; i < stepper->launch.workers; i++)
+      first = next[i] < next[first] ? i : first;
+    if (next[first] == UINT64_MAX || next[first] > time || (next[first] == time && first > place))
+      return;
+    bf_emu_put_off_make(&stepper->put_off[first]);
+  }
 }
 
 /* ---- Blocks ---- */
@@ -287,8 +339,18 @@ bf_emu_turn bf_emu_warp_peek(bf_emu_warp *warp, bf_emu_next *next) {
   return BF_EMU_TURN_READY;
 }
 
-void bf_emu_warp_step(bf_emu_warp *warp) {
-  const bf_emu_op *op = warp->at;
+/* Makes the instruction that begins with an operation the next one again, if it must wait. */
+static bool has_waited(bf_emu_warp *warp, const bf_emu_op *first) {
+  bf_emu_worker *worker = warp->worker;
+  if (!worker->must_wait)
+    return false;
+  worker->must_wait = false;
+  warp->at = first;
+  return true;
+}
+
+bool bf_emu_warp_step(bf_emu_warp *warp) {
+  const bf_emu_op *op = warp->at, *first = op;
   const bf_emu_code *code = warp->frame->code;
   uint32_t instruction = code->instruction[op - code->op];
   for (;;) {
@@ -299,7 +361,10 @@ void bf_emu_warp_step(bf_emu_warp *warp) {
     if (!is_same)
       break;
   }
+  if (!op && has_waited(warp, first))
+    return false;
   warp->at = op;
+  return true;
 }
 
 bool bf_emu_warp_test_again(bf_emu_warp *warp) {
@@ -351,6 +416,17 @@ uint32_t bf_emu_kernel_registers(const bf_emu_kernel *kernel) {
   return count;
 }
 
+/* Whether an instruction, by its number in the kernel, is a reduction that may be put off. */
+static bool may_be_put_off(const bf_emu_code *code, const bf_ptx_instruction *instruction,
+                           uint32_t index) {
+  if (instruction->opcode != BF_PTX_OP_ATOM && instruction->opcode != BF_PTX_OP_RED)
+    return false;
+  for (uint32_t i = 0; i < code->ops; i++)
+    if (code->instruction[i] == index - code->first_instruction && !is_pseudo(&code->op[i]))
+      return code->op[i].small[BF_EMU_SMALL_PUT_OFF];
+  return false;
+}
+
 bf_emu_instruction bf_emu_kernel_instruction(const bf_emu_kernel *kernel, uint32_t index) {
   bf_emu_instruction found = {.site = UINT32_MAX};
   for (const bf_emu_code *code = kernel->code; code; code = code->next) {
@@ -360,6 +436,7 @@ bf_emu_instruction bf_emu_kernel_instruction(const bf_emu_kernel *kernel, uint32
     }
     found.function = code->function;
     found.instruction = code->function->instruction[index - code->first_instruction];
+    found.may_be_put_off = may_be_put_off(code, found.instruction, index);
     bf_ptx_source_line(kernel->module->ptx, found.instruction, &found.source_file,
                        &found.source_line);
     break;

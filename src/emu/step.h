@@ -26,6 +26,16 @@ bool bf_emu_stepper_stopped(const bf_emu_stepper *stepper);
 /* What %clock and the like read at a place: *clock must live as long as the stepper. */
 void bf_emu_stepper_clock(bf_emu_stepper *stepper, unsigned place, const uint64_t *clock);
 
+/* Has reductions in global memory (those of bf_emu_instruction.may_be_put_off) put off from now on,
+ * each with the clock of its place, for bf_emu_stepper_settle to make. Loads and stores (ld, ldu,
+ * st) look after themselves; whatever else reaches global memory may be executed only where nothing
+ * is put off at its place. False: the launch cannot have that, or there is no memory. */
+bool bf_emu_stepper_put_off(bf_emu_stepper *stepper);
+bool bf_emu_stepper_has_put_off(const bf_emu_stepper *stepper, unsigned place);
+/* Makes those that were put off, in the order of time and place, up to a time and at that time up
+ * to a place; both with it. Nothing is executed anywhere meanwhile. */
+void bf_emu_stepper_settle(bf_emu_stepper *stepper, uint64_t time, unsigned place);
+
 /* Blocks in a cluster of the launch; 0: the kernel does not use clusters. Places of a launch with
  * clusters must not be used side by side. */
 unsigned bf_emu_stepper_cluster(const bf_emu_stepper *stepper);
@@ -62,8 +72,9 @@ typedef struct bf_emu_next {
 /* Looks at the next instruction of a warp. Lanes that come to the end of the kernel end here, so
  * barriers may be passed; next->barriers is set whatever the answer. */
 bf_emu_turn bf_emu_warp_peek(bf_emu_warp *warp, bf_emu_next *next);
-/* Executes it; only after a peek that said READY. */
-void bf_emu_warp_step(bf_emu_warp *warp);
+/* Executes it; only after a peek that said READY. False: it has to wait for reductions that were
+ * put off at its place, and is the next one still. */
+bool bf_emu_warp_step(bf_emu_warp *warp);
 /* Where the instruction just executed was a test of an mbarrier whose phase is not over in all
  * lanes: makes it the next one again and returns true. */
 bool bf_emu_warp_test_again(bf_emu_warp *warp);
@@ -98,6 +109,7 @@ typedef struct bf_emu_instruction {
   uint64_t source_line;        /* 0: not known */
   uint32_t register_base;      /* of the function: its registers are numbered from here on */
   uint32_t site;               /* UINT32_MAX: does not touch memory */
+  bool may_be_put_off;         /* bf_emu_stepper_put_off */
   const bf_ptx_merged *merged; /* what ptxas makes of a shared access, or NULL */
 } bf_emu_instruction;
 

@@ -76,8 +76,7 @@ static bf_sim_answer pop(bf_sim_answers *answers) {
 
 /* ---- Both ---- */
 
-/* The place for an answer at a cycle; NULL: out of memory. */
-static bf_sim_answer *new_place(bf_sim_answers *answers, uint64_t cycle) {
+bf_sim_answer *bf_sim_answers_place(bf_sim_answers *answers, uint64_t cycle) {
   for (unsigned i = 0; i < BF_SIM_ANSWER_QUEUES; i++) {
     queue *own = &answers->queue[i];
     if (own->count && own->last > cycle)
@@ -90,19 +89,6 @@ static bf_sim_answer *new_place(bf_sim_answers *answers, uint64_t cycle) {
   if (answers->heaped + answers->behind == answers->heap_room && !grow_heap(answers))
     return NULL;
   return &answers->heap[answers->heaped + answers->behind++];
-}
-
-bool bf_sim_answers_add(bf_sim_answers *answers, const bf_sim_request *request, uint64_t cycle) {
-  bf_sim_answer *made = new_place(answers, cycle);
-  if (!made)
-    return false;
-  made->cycle = cycle;
-  made->line = request->line;
-  made->number = answers->number++;
-  made->token = request->token;
-  made->sectors = request->sectors;
-  made->kind = request->kind;
-  return true;
 }
 
 /* Where the first answer is: the number of a queue, or BF_SIM_ANSWER_QUEUES for the heap; NULL:

@@ -32,8 +32,29 @@ typedef struct bf_sim_answers {
   uint32_t number;                    /* added so far, modulo 2^32 */
 } bf_sim_answers;
 
+/* The place for an answer at a cycle; NULL: out of memory. */
+bf_sim_answer *bf_sim_answers_place(bf_sim_answers *answers, uint64_t cycle);
+
 /* Adds the answer of a request, which comes at a cycle. False: out of memory. */
-bool bf_sim_answers_add(bf_sim_answers *answers, const bf_sim_request *request, uint64_t cycle);
+static inline bool bf_sim_answers_add(bf_sim_answers *answers, const bf_sim_request *request,
+                                      uint64_t cycle) {
+  struct bf_sim_answer_queue *first = &answers->queue[0];
+  bf_sim_answer *made;
+  if (first->count && first->count < first->room && first->last <= cycle) { /* mostly */
+    made = &first->at[(first->first + first->count++) & (first->room - 1)];
+    first->last = cycle;
+  } else if (!(made = bf_sim_answers_place(answers, cycle))) {
+    return false;
+  }
+  made->cycle = cycle;
+  made->line = request->line;
+  made->number = answers->number++;
+  made->token = request->token;
+  made->sectors = request->sectors;
+  made->kind = request->kind;
+  return true;
+}
+
 /* The cycle of the first answer; UINT64_MAX: there is none. */
 uint64_t bf_sim_answers_next(bf_sim_answers *answers);
 /* Takes the first answer; there is one. */

@@ -58,17 +58,25 @@ static inline uint8_t bf_sim_set_look(const bf_sim_cache *cache, uint64_t *set, 
   return 0;
 }
 
+/* Puts sectors of a line that its set does not have there; returns the way that goes for it. */
+static inline uint64_t bf_sim_set_insert(const bf_sim_cache *cache, uint64_t *set, uint64_t line,
+                                         uint64_t sectors) {
+  unsigned last = cache->ways - 1;
+  uint64_t gone = set[last];
+  set[last] = line << BF_SIM_WAY_SHIFT | sectors;
+  bf_sim_set_to_front(set, last);
+  return gone;
+}
+
 /* Puts sectors, at least one, of a line into its set, dirty or clean. Where a line goes for it,
  * *evicted is that line, and its dirty sectors are returned; else 0. */
 static inline uint8_t bf_sim_set_fill(const bf_sim_cache *cache, uint64_t *set, uint64_t line,
                                       uint8_t sectors, bool is_dirty, uint64_t *evicted) {
   uint8_t dirty = 0;
   if (!bf_sim_set_look(cache, set, line)) {
-    unsigned last = cache->ways - 1;
-    *evicted = set[last] >> BF_SIM_WAY_SHIFT;
-    dirty = set[last] >> BF_SIM_PRESENT_BITS & BF_SIM_SECTORS;
-    set[last] = line << BF_SIM_WAY_SHIFT;
-    bf_sim_set_to_front(set, last);
+    uint64_t gone = bf_sim_set_insert(cache, set, line, 0);
+    *evicted = gone >> BF_SIM_WAY_SHIFT;
+    dirty = gone >> BF_SIM_PRESENT_BITS & BF_SIM_SECTORS;
   }
   set[0] |= sectors | (is_dirty ? (uint64_t)sectors << BF_SIM_PRESENT_BITS : 0);
   return dirty;

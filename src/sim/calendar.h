@@ -55,8 +55,10 @@ static inline void *bf_sim_calendar_add(bf_sim_calendar *calendar, uint64_t cycl
     calendar->failed = true;
     return NULL;
   }
-  calendar->filled[at / 64] |= UINT64_C(1) << at % 64;
-  calendar->word_filled |= UINT64_C(1) << at / 64;
+  if (list->count == 0) {
+    calendar->filled[at / 64] |= UINT64_C(1) << at % 64;
+    calendar->word_filled |= UINT64_C(1) << at / 64;
+  }
   if (place)
     *place = list->count;
   return (char *)list->item + list->count++ * item_bytes;

@@ -7,7 +7,9 @@
  * exception: global atomics and volatile accesses. A multiprocessor that comes to one of them
  * pauses; when all have run or paused, those that paused go on one after the other, always the one
  * whose cycle is the earliest (and of equals the one with the lowest number), each until it comes
- * to the next such instruction or to the end of the span.
+ * to the next such instruction or to the end of the span. Reductions, of which nobody reads the
+ * result, need no pause: they are put off (emu/put_off.h) and made in the same order, before a
+ * multiprocessor goes on that has paused behind them, and at the end of the span.
  *
  * With several threads memory works ahead: spans are then no longer than the way there and than the
  * way back, so that what memory does in a span comes of requests of spans before it and is answered
@@ -82,6 +84,7 @@ typedef struct engine {
   unsigned cluster; /* blocks of a cluster; 0: blocks by themselves */
   unsigned *room;   /* clusters: blocks that each multiprocessor can still take */
   bool is_over, failed, was_interrupted, timed_out, is_excerpt;
+  bool puts_off; /* multiprocessors do not pause before reductions, which are made between spans */
   /* Memory that works ahead: inboxes by multiprocessor, those that are filled and those that are
    * read taking turns, and the first cycle of an answer in those being filled. */
   bool is_ahead, memory_failed;
@@ -251,6 +254,12 @@ static void sift_paused(engine *own, unsigned at, unsigned count) {
   heap[at] = moved;
 }
 
+/* Makes reductions that were put off up to a cycle, in that cycle up to a multiprocessor. */
+static void settle(engine *own, uint64_t cycle, unsigned sm) {
+  if (own->puts_off)
+    own->feed->calls->settle(own->feed, cycle, sm);
+}
+
 /* Lets multiprocessors that have paused go on, in the order of cycles. */
 static void run_paused(engine *own) {
   unsigned count = 0;
@@ -261,8 +270,9 @@ static void run_paused(engine *own) {
     sift_paused(own, i, count);
   while (count) {
     bf_sim_sm *first = &own->sm[own->paused[0]];
-    first->is_paused = false;
-    first->may_order = true;
+    settle(own, first->now, first->index);
+    first->may_order = !first->is_waiting;
+    first->is_paused = first->is_waiting = false;
     first->core->run(first, own->until);
     if (first->is_stopped || first->failed)
       return;
@@ -334,6 +344,12 @@ static void turn_inboxes(engine *own) {
   own->memory_taken = 0;
 }
 
+/* Whether an instruction happens without regard to what other multiprocessors do. */
+static bool has_no_order(const engine *own, uint32_t instruction) {
+  const bf_sim_op *op = &own->program->op[instruction];
+  return !op->is_ordered || (own->puts_off && op->is_put_off);
+}
+
 /* Whether memory can work ahead, and with what spans. Not where blocks are told of bulk copies and
  * of each other between spans; nor with atomics, which wait for the end of a span, so that plain
  * loads of the same words see what its length lets them see; nor where what is simulated depends on
@@ -347,7 +363,7 @@ static bool work_ahead(engine *own) {
     span--;
   bool is_simple = !own->cluster && !own->settings->excerpt;
   for (uint32_t i = 0; i < own->program->instructions; i++)
-    is_simple = is_simple && !own->program->op[i].is_bulk && !own->program->op[i].is_ordered;
+    is_simple = is_simple && !own->program->op[i].is_bulk && has_no_order(own, i);
   if (!is_simple || span < LEAST_SPAN)
     return false;
   own->inbox[0] = calloc(own->sms, sizeof *own->inbox[0]);
@@ -420,6 +436,7 @@ static double thread_seconds(void) {
 /* What follows a span; done by one thread while the others wait. */
 static void end_span(engine *own) {
   run_paused(own);
+  settle(own, UINT64_MAX, own->sms);
   for (unsigned i = 0; i < own->sms; i++) {
     own->is_over |= own->sm[i].is_stopped;
     own->failed |= own->sm[i].failed;
@@ -773,6 +790,18 @@ static void close_engine(engine *own) {
   free(own->sm);
 }
 
+/* Has reductions put off where that can be; a multiprocessor alone need not, and one that lets a
+ * second instruction follow in the same turn could not go back behind it. */
+static bool put_off(engine *own) {
+  const bf_sim_gpu *gpu = own->settings->gpu;
+  const bf_sim_feed_calls *calls = own->feed->calls;
+  bool may = own->sms > 1 && own->program->may_put_off && gpu->pipeline == BF_SIM_SCOREBOARD &&
+             gpu->dispatch == 1 && !own->cluster && calls->put_off && calls->put_off(own->feed);
+  for (unsigned i = 0; i < own->sms; i++)
+    own->sm[i].puts_off = may;
+  return may;
+}
+
 int bf_sim_run_feed(const bf_sim_settings *settings, bf_sim_feed *feed, const bf_emu_launch *launch,
                     bf_sim_result *result, bf_diagnostic *diagnostic) {
   *result = (bf_sim_result){0};
@@ -786,7 +815,10 @@ int bf_sim_run_feed(const bf_sim_settings *settings, bf_sim_feed *feed, const bf
       workers = 1;
     workers = workers < own.sms ? workers : own.sms;
     own.long_span = own.span;
-    own.is_ahead = workers > 1 && work_ahead(&own);
+    own.puts_off = put_off(&own);
+    /* What loads see of reductions that were put off depends on spans, and so must not on threads.
+     */
+    own.is_ahead = (workers > 1 || own.puts_off) && work_ahead(&own);
     give_first_blocks(&own, result->blocks_per_sm);
     begin_span(&own, (first_cycle(settings->gpu, own.sms) / own.span + 1) * own.span);
     error = run_all(&own, workers, diagnostic);

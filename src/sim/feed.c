@@ -57,7 +57,19 @@ static uint64_t barriers(const void *block) { return bf_emu_block_barriers(block
 
 static bf_emu_turn peek(void *warp, bf_emu_next *next) { return bf_emu_warp_peek(warp, next); }
 
-static void step(void *warp) { bf_emu_warp_step(warp); }
+static bool step(void *warp) { return bf_emu_warp_step(warp); }
+
+static bool put_off(bf_sim_feed *feed) {
+  return bf_emu_stepper_put_off(((emulated *)feed)->stepper);
+}
+
+static bool has_put_off(const bf_sim_feed *feed, unsigned place) {
+  return bf_emu_stepper_has_put_off(((const emulated *)feed)->stepper, place);
+}
+
+static void settle(bf_sim_feed *feed, uint64_t time, unsigned place) {
+  bf_emu_stepper_settle(((emulated *)feed)->stepper, time, place);
+}
 
 static bf_emu_wait wait_of(const void *warp) { return bf_emu_warp_wait(warp); }
 
@@ -75,6 +87,9 @@ static const bf_sim_feed_calls calls = {.open = open_stepper,
                                         .barriers = barriers,
                                         .peek = peek,
                                         .step = step,
+                                        .put_off = put_off,
+                                        .has_put_off = has_put_off,
+                                        .settle = settle,
                                         .wait = wait_of};
 
 int bf_sim_run(const bf_sim_settings *settings, bf_emu *emu, const bf_emu_launch *launch,

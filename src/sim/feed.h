@@ -29,7 +29,11 @@ typedef struct bf_sim_feed_calls {
   uint64_t (*block_bytes)(const void *block);
   uint64_t (*barriers)(const void *block);
   bf_emu_turn (*peek)(void *warp, bf_emu_next *next);
-  void (*step)(void *warp);
+  bool (*step)(void *warp);
+  /* The same of reductions that are put off; NULL where the feed knows none. */
+  bool (*put_off)(bf_sim_feed *feed);
+  bool (*has_put_off)(const bf_sim_feed *feed, unsigned place);
+  void (*settle)(bf_sim_feed *feed, uint64_t time, unsigned place);
   bf_emu_wait (*wait)(const void *warp);
 } bf_sim_feed_calls;
 

@@ -6,35 +6,13 @@
 #include <assert.h>
 #include <stdlib.h>
 
-#define NONE UINT32_MAX
-
-typedef struct bf_sim_flight {
-  uint64_t line;
-  uint32_t next;        /* in its bucket, or free */
-  uint32_t token;       /* of the waiter that came first */
-  uint32_t first, last; /* of the others */
-  uint8_t sectors;      /* that are on their way: the union of what its waiters wait for */
-  uint8_t own_sectors;  /* of the first waiter, that have not come yet; 0: it waits no more */
-} bf_sim_flight;
+#define NONE BF_SIM_NO_FLIGHT
 
 typedef struct bf_sim_waiter {
   uint32_t next; /* of the same line, or free */
   uint32_t token;
   uint8_t sectors; /* that have not come yet */
 } bf_sim_waiter;
-
-/* The first of the chain in which the line would be. */
-static uint32_t *bucket_of(const bf_sim_flights *flights, uint64_t line) {
-  return &flights->bucket[line * UINT64_C(0x9e3779b97f4a7c15) >> 32 & flights->bucket_mask];
-}
-
-/* Where the index of the line's entry is written, or the end of its chain. */
-static uint32_t *find(const bf_sim_flights *flights, uint64_t line) {
-  uint32_t *link = bucket_of(flights, line);
-  while (*link != NONE && flights->flight[*link].line != line)
-    link = &flights->flight[*link].next;
-  return link;
-}
 
 /* Replaces the buckets by `count` and puts all lines in flight there. */
 static int rebuild(bf_sim_flights *flights, uint32_t count) {
@@ -48,7 +26,7 @@ static int rebuild(bf_sim_flights *flights, uint32_t count) {
     made[i] = NONE;
   for (uint32_t i = 0; old && i <= old_mask; i++)
     for (uint32_t at = old[i], next; at != NONE; at = next) {
-      uint32_t *head = bucket_of(flights, flights->flight[at].line);
+      uint32_t *head = bf_sim_flights_bucket(flights, flights->flight[at].line);
       next = flights->flight[at].next;
       flights->flight[at].next = *head;
       *head = at;
@@ -64,7 +42,7 @@ static int reserve_lines(bf_sim_flights *flights, uint32_t lines) {
     return BF_NO_MEMORY;
   flights->flight = made;
   uint32_t buckets = 1;
-  while (buckets < lines)
+  while (buckets / 2 < lines)
     buckets *= 2;
   BF_TRY(rebuild(flights, buckets));
   if (flights->most_lines == 0)
@@ -109,11 +87,11 @@ void bf_sim_flights_free(bf_sim_flights *flights) {
 }
 
 void bf_sim_flights_prefetch(const bf_sim_flights *flights, uint64_t line) {
-  __builtin_prefetch(bucket_of(flights, line));
+  __builtin_prefetch(bf_sim_flights_bucket(flights, line));
 }
 
 void bf_sim_flights_prefetch_entry(const bf_sim_flights *flights, uint64_t line) {
-  uint32_t first = *bucket_of(flights, line);
+  uint32_t first = *bf_sim_flights_bucket(flights, line);
   if (first != NONE)
     __builtin_prefetch(&flights->flight[first], 1);
 }
@@ -123,13 +101,13 @@ void bf_sim_flights_prefetch_all(const bf_sim_flights *flights) {
   size_t bytes = flights->most_lines * sizeof *flights->flight;
   for (size_t i = 0; i < bytes; i += HOST_LINE_BYTES)
     __builtin_prefetch((const char *)flights->flight + i, 1);
-  bytes = flights->most_lines * sizeof *flights->bucket;
+  bytes = (flights->bucket_mask + 1) * sizeof *flights->bucket;
   for (size_t i = 0; i < bytes; i += HOST_LINE_BYTES)
     __builtin_prefetch((const char *)flights->bucket + i, 1);
 }
 
 uint8_t bf_sim_flights_find(const bf_sim_flights *flights, uint64_t line) {
-  uint32_t at = *find(flights, line);
+  uint32_t at = *bf_sim_flights_link(flights, line);
   return at == NONE ? 0 : flights->flight[at].sectors;
 }
 
@@ -147,29 +125,11 @@ static void add_waiter(bf_sim_flights *flights, bf_sim_flight *flight, uint8_t s
   flight->last = place;
 }
 
-void bf_sim_flights_wait_first(bf_sim_flights *flights, uint64_t line, uint8_t sectors,
-                               uint32_t token) {
-  uint32_t place = flights->free_flight, *head = bucket_of(flights, line);
-  assert(sectors && place != NONE && flights->waiters < flights->most_waiters);
-  bf_sim_flight *made = &flights->flight[place];
-  flights->free_flight = made->next;
-  if (made->next != NONE)
-    __builtin_prefetch(&flights->flight[made->next], 1);
-  made->line = line;
-  made->next = *head;
-  made->token = token;
-  made->first = made->last = NONE;
-  made->sectors = made->own_sectors = sectors;
-  *head = place;
-  flights->lines++;
-  flights->waiters++;
-}
-
 uint8_t bf_sim_flights_wait(bf_sim_flights *flights, uint64_t line, uint8_t sectors,
                             uint32_t token) {
-  uint32_t at = *find(flights, line);
+  uint32_t *link = bf_sim_flights_link(flights, line), at = *link;
   if (at == NONE) {
-    bf_sim_flights_wait_first(flights, line, sectors, token);
+    bf_sim_flights_wait_first(flights, link, line, sectors, token, 0);
     return 0;
   }
   assert(sectors && flights->waiters < flights->most_waiters);
@@ -202,15 +162,6 @@ static uint32_t take_complete(bf_sim_flights *flights, bf_sim_flight *flight, ui
   return complete;
 }
 
-/* Takes the entry of a line, whose number is *link, out of its chain. */
-static void remove_flight(bf_sim_flights *flights, uint32_t *link) {
-  uint32_t at = *link;
-  *link = flights->flight[at].next;
-  flights->flight[at].next = flights->free_flight;
-  flights->free_flight = at;
-  flights->lines--;
-}
-
 /* The same as bf_sim_flights_land for a line with other waiters than the first. */
 static void land_for_several(bf_sim_flights *flights, uint32_t *link, uint8_t sectors,
                              void (*done)(void *context, uint32_t token), void *context) {
@@ -220,7 +171,7 @@ static void land_for_several(bf_sim_flights *flights, uint32_t *link, uint8_t se
   flight->own_sectors &= (uint8_t)~sectors;
   flight->sectors &= (uint8_t)~sectors;
   if (flight->first == NONE && !flight->own_sectors)
-    remove_flight(flights, link);
+    bf_sim_flights_remove(flights, link);
   if (is_done) { /* done may begin to wait anew */
     flights->waiters--;
     done(context, token);
@@ -239,7 +190,7 @@ static void land_for_several(bf_sim_flights *flights, uint32_t *link, uint8_t se
 
 void bf_sim_flights_land(bf_sim_flights *flights, uint64_t line, uint8_t sectors,
                          void (*done)(void *context, uint32_t token), void *context) {
-  uint32_t *link = find(flights, line);
+  uint32_t *link = bf_sim_flights_link(flights, line);
   if (*link == NONE)
     return;
   bf_sim_flight *flight = &flights->flight[*link];
@@ -252,7 +203,7 @@ void bf_sim_flights_land(bf_sim_flights *flights, uint64_t line, uint8_t sectors
   if (flight->own_sectors)
     return;
   uint32_t token = flight->token;
-  remove_flight(flights, link);
+  bf_sim_flights_remove(flights, link);
   flights->waiters--;
   done(context, token);
 }

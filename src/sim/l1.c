@@ -14,6 +14,7 @@ struct bf_sim_l1 {
   unsigned most_lines, most_waiters;
   unsigned requests;     /* in flight, without a cache */
   uint64_t refused;      /* a line that is neither there nor on its way; NO_LINE: none is known */
+  uint32_t refused_note; /* what is noted when it is */
   uint64_t hits, misses; /* sectors of loads */
 };
 
@@ -91,6 +92,13 @@ static bool has_room(bf_sim_l1 *l1, bool is_new_line) {
                                 doubled < l1->most_waiters ? doubled : l1->most_waiters) == BF_OK;
 }
 
+/* What is noted with a line on its way that the cache has nothing of: 1 + the number of the first
+ * way of its set; 0: it may have some, or there are too many to say. */
+static uint32_t absent_from(const bf_sim_l1 *l1, const uint64_t *set) {
+  uint64_t first = (uint64_t)(set - l1->cache->way);
+  return first < UINT32_MAX ? (uint32_t)first + 1 : 0;
+}
+
 /* A load of the line for which there was no room before and which, as nothing of it was asked for
  * since, is still neither there nor on its way. */
 static bf_sim_l1_outcome load_refused(bf_sim_l1 *l1, uint64_t line, uint8_t sectors, uint32_t token,
@@ -99,7 +107,8 @@ static bf_sim_l1_outcome load_refused(bf_sim_l1 *l1, uint64_t line, uint8_t sect
     return BF_SIM_L1_FULL;
   l1->refused = NO_LINE;
   l1->misses += bf_sim_sectors(sectors);
-  bf_sim_flights_wait_first(&l1->flights, line, sectors, token);
+  bf_sim_flights_wait_first(&l1->flights, bf_sim_flights_bucket(&l1->flights, line), line, sectors,
+                            token, l1->refused_note);
   return miss(line, sectors, token, request);
 }
 
@@ -109,19 +118,27 @@ bf_sim_l1_outcome bf_sim_l1_load(bf_sim_l1 *l1, uint64_t line, uint8_t sectors, 
     return load_uncached(l1, line, sectors, token, request);
   if (line == l1->refused)
     return load_refused(l1, line, sectors, token, request);
-  uint8_t there = bf_sim_set_look(l1->cache, bf_sim_set_of(l1->cache, line), line);
+  uint64_t *set = bf_sim_set_of(l1->cache, line);
+  uint8_t there = bf_sim_set_look(l1->cache, set, line);
   uint8_t present = sectors & there, missing = sectors & (uint8_t)~there;
-  if (missing && !has_room(l1, true)) {
-    bool is_new = !bf_sim_flights_find(&l1->flights, line);
-    if (is_new && !there)
+  uint32_t *link = missing ? bf_sim_flights_link(&l1->flights, line) : NULL;
+  bool is_new = link && *link == BF_SIM_NO_FLIGHT;
+  if (link && !has_room(l1, is_new)) {
+    if (is_new && !there) {
       l1->refused = line;
-    if (!has_room(l1, is_new))
-      return BF_SIM_L1_FULL;
+      l1->refused_note = absent_from(l1, set);
+    }
+    return BF_SIM_L1_FULL;
   }
   l1->hits += bf_sim_sectors(present);
   l1->misses += bf_sim_sectors(missing);
   if (!missing)
     return BF_SIM_L1_HIT;
+  if (is_new) {
+    uint32_t note = there ? 0 : absent_from(l1, set);
+    bf_sim_flights_wait_first(&l1->flights, link, line, missing, token, note);
+    return miss(line, missing, token, request);
+  }
   missing &= (uint8_t)~bf_sim_flights_wait(&l1->flights, line, missing, token);
   return missing ? miss(line, missing, token, request) : BF_SIM_L1_JOINED;
 }
@@ -129,6 +146,26 @@ bf_sim_l1_outcome bf_sim_l1_load(bf_sim_l1 *l1, uint64_t line, uint8_t sectors, 
 void bf_sim_l1_store(bf_sim_l1 *l1, uint64_t line, uint8_t sectors) {
   if (l1->cache)
     bf_sim_cache_look(l1->cache, line, sectors);
+}
+
+/* Takes an answer in the usual case: one load waits for the line, of which the cache had nothing,
+ * and waits for nothing more. Whether it is that. */
+static bool take_usual(bf_sim_l1 *l1, uint64_t line, uint8_t sectors,
+                       void (*done)(void *context, uint32_t token), void *context) {
+  bf_sim_flights *flights = &l1->flights;
+  uint32_t *link = bf_sim_flights_link(flights, line);
+  if (*link == BF_SIM_NO_FLIGHT)
+    return false;
+  bf_sim_flight *flight = &flights->flight[*link];
+  uint32_t note = flight->note, token = flight->token;
+  flight->note = 0; /* from now on the cache may have some of it */
+  if (!note || flight->first != BF_SIM_NO_FLIGHT || flight->own_sectors & (uint8_t)~sectors)
+    return false;
+  bf_sim_set_insert(l1->cache, l1->cache->way + (note - 1), line, sectors);
+  bf_sim_flights_remove(flights, link);
+  flights->waiters--;
+  done(context, token);
+  return true;
 }
 
 void bf_sim_l1_take(bf_sim_l1 *l1, uint64_t line, uint8_t sectors, uint32_t token,
@@ -142,6 +179,8 @@ void bf_sim_l1_take(bf_sim_l1 *l1, uint64_t line, uint8_t sectors, uint32_t toke
   }
   if (line == l1->refused)
     l1->refused = NO_LINE;
+  if (take_usual(l1, line, sectors, done, context))
+    return;
   if (sectors)
     bf_sim_set_fill(l1->cache, bf_sim_set_of(l1->cache, line), line, sectors, false, &evicted);
   bf_sim_flights_land(&l1->flights, line, sectors, done, context);

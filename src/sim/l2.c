@@ -74,6 +74,8 @@ struct bf_sim_memory {
   uint32_t in_flight, most_in_flight; /* requests */
   arrival *arrival;                   /* those of a cycle, to put them in order */
   uint32_t arrivals;                  /* there is room for */
+  /* By cycle of the calendar of events: whether data come in it, as bits. */
+  uint64_t data[BF_SIM_CALENDAR_CYCLES / 64];
   node *node;
   uint32_t nodes;
   uint32_t *free_node, free_nodes; /* stack of those not in use */
@@ -287,8 +289,10 @@ static void run_channel(bf_sim_memory *memory, unsigned number) {
   uint64_t now = memory->event.now, cycle;
   uint32_t ticket;
   memory->channel[number].cycle = UINT64_MAX;
-  while (bf_sim_dram_serve(memory->dram, number, now, &ticket, &cycle))
+  while (bf_sim_dram_serve(memory->dram, number, now, &ticket, &cycle)) {
+    memory->data[cycle % BF_SIM_CALENDAR_CYCLES / 64] |= UINT64_C(1) << cycle % 64;
     post(memory, &(bf_sim_request){.token = ticket}, DATA, cycle);
+  }
   if (cycle != UINT64_MAX)
     wake_channel(memory, number, cycle);
 }
@@ -589,10 +593,15 @@ static void put_back(bf_sim_memory *memory, const due *own) {
 static void run_events(bf_sim_memory *memory) {
   const bf_sim_calendar_list *list = bf_sim_calendar_today(&memory->event);
   uint32_t first = NO_CHANNEL;
+  uint64_t *data = &memory->data[memory->event.now % BF_SIM_CALENDAR_CYCLES / 64];
+  uint64_t today = UINT64_C(1) << memory->event.now % 64;
+  bool has_data = *data & today;
+  *data &= ~today;
   for (uint32_t i = 0; i < list->count; i++) {
     const due *all = list->item,
               *own = &all[i]; /* the list moves only after what it says is read */
-    prefetch_data(memory, all, list->count, i);
+    if (has_data)
+      prefetch_data(memory, all, list->count, i);
     if (own->cycle > memory->event.now) {
       put_back(memory, own);
     } else if (own->same != CHANNEL) {

@@ -132,6 +132,30 @@ static int find_unread(bf_sim_program *program) {
   return BF_OK;
 }
 
+/* Whether an instruction is a load or store that may be of global memory. */
+static bool is_plain(const bf_ptx_instruction *instruction) {
+  bf_ptx_space space = instruction->space;
+  return (instruction->opcode == BF_PTX_OP_LD || instruction->opcode == BF_PTX_OP_LDU ||
+          instruction->opcode == BF_PTX_OP_ST) &&
+         (space == BF_PTX_SPACE_GLOBAL || space == BF_PTX_SPACE_NONE);
+}
+
+/* Whether reductions may be put off: there are some, and what could look at their words has a turn
+ * of its own, so that it can wait: functions of the system, copies by engines and what takes no
+ * turn have none. */
+static bool may_put_off(const bf_emu_kernel *kernel, const bf_sim_program *program) {
+  bool is_any = false;
+  for (uint32_t i = 0; i < program->instructions; i++) {
+    const bf_sim_op *op = &program->op[i];
+    const bf_ptx_instruction *instruction = bf_emu_kernel_instruction(kernel, i).instruction;
+    if (instruction->opcode == BF_PTX_OP_CALL || op->is_bulk ||
+        (op->unit == BF_SIM_UNIT_NONE && (is_plain(instruction) || op->is_beyond)))
+      return false;
+    is_any |= op->is_put_off;
+  }
+  return is_any;
+}
+
 int bf_sim_program_create(const bf_sim_gpu *gpu, const bf_emu_kernel *kernel,
                           const bf_machine_kernel *machine, bf_sim_program **program,
                           bf_diagnostic *diagnostic) {
@@ -168,6 +192,7 @@ int bf_sim_program_create(const bf_sim_gpu *gpu, const bf_emu_kernel *kernel,
     *program = NULL;
     return bf_no_memory(diagnostic);
   }
+  made->may_put_off = may_put_off(kernel, made);
   return BF_OK;
 }
 

@@ -57,6 +57,8 @@ typedef struct bf_sim_op {
   bool is_memory;       /* of any kind; in gou13 a "memory warp" */
   bool is_shared;       /* names shared memory */
   bool is_ordered;      /* global atomics, volatile accesses: happen in the order of time */
+  bool is_put_off;      /* of them reductions that may be made later (bf_emu_stepper_put_off) */
+  bool is_beyond;       /* reaches memory otherwise than loads, stores and atomics of threads */
   bool keeps_order;     /* of them those that others of the warp must not pass */
   bool reads_clock;     /* stays where it is */
   bool may_free_others; /* barriers, exits: other warps may go on after it */
@@ -96,6 +98,7 @@ typedef struct bf_sim_program {
   bf_arena arena;
   bf_sim_op *op; /* by number of the instruction */
   uint32_t instructions, registers;
+  bool may_put_off; /* it has reductions that may be put off, and nothing is in the way of that */
 } bf_sim_program;
 
 /* machine: what ptxas has made of the kernel; NULL: not known, estimated from the PTX. */

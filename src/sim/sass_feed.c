@@ -130,7 +130,7 @@ static bf_emu_turn peek(void *own, bf_emu_next *next) {
   return BF_EMU_TURN_READY;
 }
 
-static void step(void *own) {
+static bool step(void *own) {
   played_warp *warp = own;
   played_block *block = warp->block;
   const bf_sass_record *record = &block->own->trace->record[warp->next++];
@@ -145,6 +145,7 @@ static void step(void *own) {
   }
   if (op->space && op->space != BF_SASS_LOCAL && record->mask)
     tell(warp, op, record);
+  return true;
 }
 
 static bf_emu_wait wait_of(const void *own) {

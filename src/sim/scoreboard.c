@@ -572,7 +572,7 @@ static bool issue(bf_sim_sm *sm, unsigned scheduler, bf_sim_warp *warp) {
   const bf_sim_op *op = warp->next;
   scored *score = &own->warp[warp->slot];
   unsigned unit = unit_of(sm, own, scheduler, op);
-  if (op->is_ordered && bf_sim_must_pause(sm, op))
+  if ((op->is_ordered || op->is_beyond) && bf_sim_must_pause(sm, op))
     return false;
   uint32_t instruction = warp->instruction;
   uint64_t busy = sm->now + sm->gpu->issue_cycles * op->slots;
@@ -581,7 +581,8 @@ static bool issue(bf_sim_sm *sm, unsigned scheduler, bf_sim_warp *warp) {
   uint64_t loading, from = sm->now; /* when a load that is passed has its address */
   if (score->is_passed && is_load(op))
     from = registers_ready(score, op, sm->now, &loading);
-  bf_sim_execute(sm, warp);
+  if (!bf_sim_execute(sm, warp))
+    return false;
   if (op->unit == BF_SIM_UNIT_MEMORY)
     ready = bf_sim_time_memory(sm, warp, op, from, &busy);
   else if (own->unit_ticks[unit]) {

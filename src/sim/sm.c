@@ -342,7 +342,9 @@ bf_emu_observer bf_sim_observer(const bf_sim_gpu *gpu, bf_sim_sm *sms,
 /* ---- Executing ---- */
 
 bool bf_sim_must_pause(bf_sim_sm *sm, const bf_sim_op *op) {
-  if (!op->is_ordered || sm->is_alone)
+  if (sm->puts_off && op->is_beyond && sm->feed->calls->has_put_off(sm->feed, sm->index))
+    return sm->is_paused = sm->is_waiting = true;
+  if (!op->is_ordered || sm->is_alone || (sm->puts_off && op->is_put_off))
     return false;
   if (sm->may_order) {
     sm->may_order = false;
@@ -437,7 +439,7 @@ void bf_sim_look(bf_sim_sm *sm, bf_sim_warp *warp) {
     bf_sim_free_others(sm, warp);
 }
 
-void bf_sim_execute(bf_sim_sm *sm, bf_sim_warp *warp) {
+bool bf_sim_execute(bf_sim_sm *sm, bf_sim_warp *warp) {
   sm->executing = warp->next;
   sm->acting = warp;
   sm->touched.shared_accesses = 0;
@@ -449,9 +451,13 @@ void bf_sim_execute(bf_sim_sm *sm, bf_sim_warp *warp) {
     memset(sm->touched.part, 0, sizeof sm->touched.part);
   sm->touched.lines = sm->touched.words = sm->touched.constants = 0;
   sm->touched.is_store = sm->touched.is_atomic = sm->touched.is_unread = false;
-  sm->feed->calls->step(warp->emu);
+  if (!sm->feed->calls->step(warp->emu)) {
+    sm->is_paused = sm->is_waiting = true;
+    return false;
+  }
   if (sm->feed->calls->stopped(sm->feed))
     sm->is_stopped = true;
+  return true;
 }
 
 /* ---- Global memory ---- */
@@ -611,12 +617,6 @@ static void send_held(bf_sim_sm *sm) {
   }
   if (!sm->held_count)
     sm->held_first = 0;
-}
-
-bool bf_sim_sm_answer(bf_sim_sm *sm, const bf_sim_request *request, uint64_t cycle) {
-  if (cycle < sm->next_answer)
-    sm->next_answer = cycle;
-  return bf_sim_answers_add(&sm->answers, request, cycle);
 }
 
 /* ---- Blocks ---- */

@@ -112,9 +112,9 @@ typedef struct bf_sim_core {
   /* A warp has come to its slot; its first instruction can issue at sm->now or later. */
   void (*admit)(struct bf_sim_sm *sm, bf_sim_warp *warp);
   /* Simulates up to, but without, cycle until, starting at sm->now; skips cycles in which nothing
-   * can happen. Returns early, with sm->is_paused, where bf_sim_must_pause says so: it is then
-   * called again and goes on with the same instruction of the same warp. Leaves sm->now at until,
-   * or where it paused. */
+   * can happen. Returns early, with sm->is_paused, where bf_sim_must_pause or _execute does: it is
+   * then called again and goes on with the same instruction of the same warp. Leaves sm->now at
+   * until, or where it paused. */
   void (*run)(struct bf_sim_sm *sm, uint64_t until);
   /* The warp waited for others, and can go on or has ended. */
   void (*freed)(struct bf_sim_sm *sm, bf_sim_warp *warp);
@@ -182,7 +182,9 @@ typedef struct bf_sim_sm {
   /* Order between multiprocessors. */
   bool may_order; /* the next ordered instruction may happen */
   bool is_alone;  /* no other multiprocessor has work: order needs no care */
+  bool puts_off;  /* reductions are put off, and made by the engine */
   bool is_paused;
+  bool is_waiting; /* paused for reductions that were put off, with an instruction without order */
   bool is_stopped; /* a fault has ended the launch */
   bool failed;     /* out of memory */
   bool is_freeing; /* warps are being told that they can go on */
@@ -190,15 +192,16 @@ typedef struct bf_sim_sm {
   bf_sim_result count;
 } bf_sim_sm;
 
-/* Whether the instruction has to wait for other multiprocessors; sets is_paused. */
+/* Whether the instruction has to wait for other multiprocessors, as those of is_ordered and
+ * is_beyond may; sets is_paused. */
 bool bf_sim_must_pause(bf_sim_sm *sm, const bf_sim_op *op);
 /* Looks at the next instruction of a warp (turn, next, ...). Where the warp has ended it leaves its
  * slot, and with the last one its block ends. Where its block has passed a barrier, other warps are
  * freed. */
 void bf_sim_look(bf_sim_sm *sm, bf_sim_warp *warp);
 /* Executes the next instruction of a warp at sm->now; sm->touched says what it did. Does not look
- * at what comes then. */
-void bf_sim_execute(bf_sim_sm *sm, bf_sim_warp *warp);
+ * at what comes then. False: it has to wait for reductions that were put off; sets is_paused. */
+bool bf_sim_execute(bf_sim_sm *sm, bf_sim_warp *warp);
 /* After an instruction that the warp has executed: where its block has passed a barrier, calls
  * core->freed for every other warp that waited and can go on. bf_sim_look does it too. */
 void bf_sim_free_others(bf_sim_sm *sm, bf_sim_warp *warp);
@@ -236,7 +239,11 @@ void bf_sim_sm_free(bf_sim_sm *sm);
 /* Lets block index of the grid begin at a cycle that is not before that of blocks given before. */
 void bf_sim_sm_give(bf_sim_sm *sm, uint64_t cycle, uint64_t index);
 /* An answer is on its way. False: out of memory. */
-bool bf_sim_sm_answer(bf_sim_sm *sm, const bf_sim_request *request, uint64_t cycle);
+static inline bool bf_sim_sm_answer(bf_sim_sm *sm, const bf_sim_request *request, uint64_t cycle) {
+  if (cycle < sm->next_answer)
+    sm->next_answer = cycle;
+  return bf_sim_answers_add(&sm->answers, request, cycle);
+}
 /* The observer of the feed; sms is the array of multiprocessors, other the observer of the
  * launch, or NULL. */
 bf_emu_observer bf_sim_observer(const bf_sim_gpu *gpu, bf_sim_sm *sms,

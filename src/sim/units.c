@@ -240,8 +240,17 @@ static bool is_wide_fence(const bf_ptx_instruction *instruction) {
   return has_any(instruction, wide);
 }
 
+/* Whether an instruction reaches memory that may be global in another way than loads, stores and
+ * atomics of threads do. */
+static bool is_beyond(const bf_ptx_instruction *instruction, const bf_sim_op *op) {
+  bool is_usual = instruction->opcode == BF_PTX_OP_LD || instruction->opcode == BF_PTX_OP_LDU ||
+                  instruction->opcode == BF_PTX_OP_ST ||
+                  bf_ptx_op_get(instruction->opcode)->access == BF_PTX_ATOMIC;
+  return op->is_memory && !op->is_shared && !is_usual;
+}
+
 /* The unit and slots of an instruction. */
-void bf_sim_unit_set(const bf_sim_gpu *gpu, const bf_emu_instruction *found, bf_sim_op *op) {
+static void set_unit(const bf_sim_gpu *gpu, const bf_emu_instruction *found, bf_sim_op *op) {
   const bf_ptx_instruction *instruction = found->instruction;
   bf_ptx_type type = instruction->types ? instruction->type[0] : BF_PTX_TYPE_NONE;
   op->slots = 1;
@@ -318,4 +327,10 @@ void bf_sim_unit_set(const bf_sim_gpu *gpu, const bf_emu_instruction *found, bf_
     set_memory(gpu, instruction, found->merged, op);
     break;
   }
+}
+
+void bf_sim_unit_set(const bf_sim_gpu *gpu, const bf_emu_instruction *found, bf_sim_op *op) {
+  set_unit(gpu, found, op);
+  op->is_put_off = found->may_be_put_off && op->is_ordered;
+  op->is_beyond = is_beyond(found->instruction, op);
 }
