@@ -151,8 +151,8 @@ static inline void look_ahead(ahead *next, const walk *from, const ground *on,
                                   (uint32_t)at.first);
     if (!key)
       return;
-    uint32_t place = bf_repeats_place(key, at.site);
-    __builtin_prefetch(&repeats->slot[place], 1);
+    uint32_t place = bf_repeats_place(repeats, key, at.site);
+    __builtin_prefetch(&repeats->place[place], 1);
     next->step[next->count++] = (step){at, key, place};
   }
 }

@@ -117,13 +117,14 @@ typedef struct bf_repeat {
 
 enum { BF_REPEAT_PLACES = 4 };
 
-/* Slots of one bit of `used`. */
-enum { BF_REPEAT_SLOTS_TOLD = 64 };
-
+/* The table begins small and grows where the places of a new key are taken and a quarter of
+ * all, so that traces of few different accesses touch little memory. */
 struct bf_repeats {
-  void *memory;    /* that slot is in; zeroed by the system, so that only what is used takes any */
-  bf_repeat *slot; /* BF_REPEATS of them, in whole lines of the cache */
-  uint8_t used[BF_REPEATS / BF_REPEAT_SLOTS_TOLD]; /* whether one of so many slots has a key */
+  void *memory;     /* that place is in */
+  bf_repeat *place; /* BF_REPEAT_PLACES << bits of them, in whole lines of the cache */
+  uint32_t *slot;   /* of the access in each place: slots are given out one after the other */
+  unsigned bits;    /* of a key's hash that tell its places */
+  uint32_t slots;   /* given out */
   void (*forget)(void *context, uint32_t slot, uint64_t executions);
   void *context;
   uint32_t matter[BF_OP_COUNT][BF_WIDTHS];
@@ -138,17 +139,17 @@ static inline uint64_t bf_repeats_key(const bf_repeats *repeats, bf_op op, unsig
 }
 
 /* The first place of a key. */
-static inline uint32_t bf_repeats_place(uint64_t key, uint32_t site) {
+static inline uint32_t bf_repeats_place(const bf_repeats *repeats, uint64_t key, uint32_t site) {
   uint64_t mixed = (key ^ key >> 29) * 0x9E3779B97F4A7C15u ^ site * 0xD6E8FEB86659FD93u;
-  return (uint32_t)(mixed >> 46) * BF_REPEAT_PLACES;
+  return (uint32_t)(mixed >> (64 - repeats->bits)) * BF_REPEAT_PLACES;
 }
 
 /* What is known of a key whose first place is that; NULL: nothing. */
 static inline bf_repeat *bf_repeats_find(bf_repeats *repeats, uint32_t place, uint64_t key,
                                          uint32_t site) {
   for (uint32_t i = place; i < place + BF_REPEAT_PLACES; i++)
-    if (repeats->slot[i].key == key && repeats->slot[i].site == site)
-      return &repeats->slot[i];
+    if (repeats->place[i].key == key && repeats->place[i].site == site)
+      return &repeats->place[i];
   return NULL;
 }
 
