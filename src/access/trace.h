@@ -20,6 +20,7 @@ typedef struct bf_window {
   size_t begin, end;
   uint64_t passed_bytes; /* bytes of the file before data[0] */
   bool at_end;           /* nothing is left to read into the window */
+  bf_writer *copy;       /* what is read goes there too; NULL: nowhere */
 } bf_window;
 
 /* Makes wanted bytes (at most BF_WINDOW_BYTES) available, or all up to the end of the file. */
@@ -163,6 +164,10 @@ int bf_packed_begin(bf_trace *trace, bf_diagnostic *diagnostic);
 int bf_packed_next(bf_trace *trace, bf_diagnostic *diagnostic);
 /* Passes over repeats in the window, at most so many; returns how many. */
 uint64_t bf_packed_pass(bf_trace *trace, bf_repeats *repeats, uint64_t most);
+/* Passes over accesses in the window that need not be put together to be checked; how many. */
+uint64_t bf_packed_skip(bf_trace *trace);
+/* Whether the records are those of the version that is written. */
+bool bf_packed_is_current(const bf_trace *trace);
 /* Append magic and version, a record (and before it that of a new site), and the end record. */
 void bf_packed_put_header(bf_text *text);
 int bf_packed_put_access(bf_trace_writer *writer, const bf_access *access,
