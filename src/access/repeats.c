@@ -1,5 +1,6 @@
 /* Repeats of known accesses of a packed trace: a table with four places for each key. */
 #include "access/trace.h"
+#include "base/pages.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -11,14 +12,19 @@ enum { FIRST_BITS = 10, MORE_BITS = 2, MOST_BITS = 18 };
 
 _Static_assert(BF_REPEATS == BF_REPEAT_PLACES << MOST_BITS, "each place may have a slot");
 
+/* Bytes of the table for keys of that many bits. */
+static size_t table_bytes(unsigned bits) {
+  return ((size_t)BF_REPEAT_PLACES << bits) * sizeof(bf_repeat) + LINE_BYTES;
+}
+
 /* An empty table for keys of that many bits, in place of none. */
 static int make_places(bf_repeats *repeats, unsigned bits) {
   size_t places = (size_t)BF_REPEAT_PLACES << bits;
-  repeats->memory = calloc(1, places * sizeof *repeats->place + LINE_BYTES);
+  repeats->memory = bf_pages_get(table_bytes(bits));
   repeats->slot = malloc(places * sizeof *repeats->slot);
   repeats->bits = bits;
   if (!repeats->memory || !repeats->slot) {
-    free(repeats->memory);
+    bf_pages_free(repeats->memory, table_bytes(bits));
     free(repeats->slot);
     return BF_NO_MEMORY;
   }
@@ -48,7 +54,7 @@ void bf_repeats_matter(bf_repeats *repeats, bf_op op, unsigned width_bytes, uint
 void bf_repeats_free(bf_repeats *repeats) {
   if (!repeats)
     return;
-  free(repeats->memory);
+  bf_pages_free(repeats->memory, table_bytes(repeats->bits));
   free(repeats->slot);
   free(repeats);
 }
@@ -99,7 +105,7 @@ static bool grow(bf_repeats *repeats) {
     repeats->place[place] = *own;
     repeats->slot[place] = before.slot[i];
   }
-  free(before.memory);
+  bf_pages_free(before.memory, table_bytes(before.bits));
   free(before.slot);
   return true;
 }
