@@ -84,11 +84,10 @@ static int fill_options(const settings *own, bf_solve_options *to, cli_progress 
   if (own->share && (!is_exact || own->most_xors || to->class_ > BF_CLASS_ROW))
     return cli_usage_error(&cli_solve, "--share goes with --method exact and all hashes or rows");
   if (own->joint && (!is_exact || own->also.count || own->share))
-    return cli_usage_error(&cli_solve,
-                           "--joint goes with --method exact, one trace and one machine");
+    return cli_usage_error(&cli_solve, "--joint goes with --method exact and one machine");
   if (own->arrays && (!is_exact || own->also.count || own->share || own->joint))
-    return cli_usage_error(
-        &cli_solve, "--arrays goes with --method exact, one trace and one machine, not --joint");
+    return cli_usage_error(&cli_solve,
+                           "--arrays goes with --method exact and one machine, not --joint");
   to->shared_file = own->share;
   to->has_most_gates = own->most_xors != NULL;
   to->most_gates = own->most_xors ? (unsigned)atoi(own->most_xors) : 0;
@@ -117,7 +116,7 @@ static int solve_ladder(const settings *own, bf_loaded_cases *cases, const bf_so
   BF_TRY(bf_solve_ladder_watched(cases->item->machine, cases->item->workload, to, watch, &ladder,
                                  diagnostic));
   if (cases->count > 1)
-    BF_TRY(bf_cases_judge(cases, ladder.step[ladder.recommended].hash, diagnostic));
+    BF_TRY(bf_cases_judge(cases, ladder.step[ladder.recommended].hash, NULL, diagnostic));
   if (own->common.json)
     return bf_report_ladder_json(&ladder, cases, text, diagnostic);
   bf_report_ladder_text(&ladder, cli_wants_color(&own->common), text);
@@ -135,7 +134,8 @@ static int solve_one(const settings *own, bf_loaded_cases *cases, const bf_solve
                     : bf_solve_watched(machine, workload, to, watch, solution, diagnostic));
   int error = BF_OK;
   if (cases->count > 1)
-    error = bf_cases_judge(cases, bf_hash_text(solution->hash), diagnostic);
+    error =
+        bf_cases_judge(cases, bf_hash_text(solution->hash), own->joint ? &joint : NULL, diagnostic);
   if (!error && own->common.json) {
     bf_report_solution_json(own->method, solution, own->joint ? &joint : NULL, cases, text);
   } else if (!error) {

@@ -60,7 +60,20 @@ void bf_cases_unload(bf_loaded_cases *loaded) {
   memset(loaded, 0, sizeof *loaded);
 }
 
-int bf_cases_judge(bf_loaded_cases *loaded, const char *text, bf_diagnostic *diagnostic) {
+/* What a hash leaves of a case, for data that are moved so. */
+static int count_after(const bf_solve_case *own, const bf_hash *hash, const bf_joint *joint,
+                       uint64_t *after, bf_diagnostic *diagnostic) {
+  bf_workload *moved = NULL;
+  if (joint)
+    BF_TRY(bf_joint_move(own->machine, own->workload, joint, 1, &moved, diagnostic));
+  int error =
+      bf_problem_conflicts(own->machine, moved ? moved : own->workload, hash, after, diagnostic);
+  bf_workload_free(moved);
+  return error;
+}
+
+int bf_cases_judge(bf_loaded_cases *loaded, const char *text, const bf_joint *joint,
+                   bf_diagnostic *diagnostic) {
   bf_geometry geometry = bf_machine_geometry(loaded->machine[0]);
   bf_hash *hash;
   BF_TRY(bf_hash_parse_banks(text, &geometry, &hash, diagnostic));
@@ -70,9 +83,41 @@ int bf_cases_judge(bf_loaded_cases *loaded, const char *text, bf_diagnostic *dia
     error = bf_problem_conflicts(own->machine, own->workload, NULL, &loaded->result[i].before,
                                  diagnostic);
     if (!error)
-      error = bf_problem_conflicts(own->machine, own->workload, hash, &loaded->result[i].after,
-                                   diagnostic);
+      error = count_after(own, hash, joint, &loaded->result[i].after, diagnostic);
   }
   bf_hash_free(hash);
+  return error;
+}
+
+static int add_all(bf_workload *to, const bf_workload *from, bf_diagnostic *diagnostic) {
+  for (size_t i = 0; i < bf_workload_size(from); i++) {
+    int error = bf_workload_add(to, bf_workload_get(from, i));
+    if (error == BF_NO_MEMORY)
+      return bf_no_memory(diagnostic);
+    if (error)
+      return bf_fail(diagnostic, error, "the traces have too many accesses together");
+  }
+  return BF_OK;
+}
+
+int bf_cases_merge(const bf_machine *machine, const bf_workload *workload,
+                   const bf_solve_options *options, bf_workload **merged,
+                   bf_diagnostic *diagnostic) {
+  *merged = NULL;
+  for (size_t i = 0; i < options->also_count; i++)
+    if (options->also[i].machine != machine)
+      return bf_fail(diagnostic, BF_BAD_INPUT,
+                     "padding, base and hashes of arrays are for one machine");
+  if (!options->also_count)
+    return BF_OK;
+  if (bf_workload_create(merged) != BF_OK)
+    return bf_no_memory(diagnostic);
+  int error = add_all(*merged, workload, diagnostic);
+  for (size_t i = 0; !error && i < options->also_count; i++)
+    error = add_all(*merged, options->also[i].workload, diagnostic);
+  if (!error)
+    return BF_OK;
+  bf_workload_free(*merged);
+  *merged = NULL;
   return error;
 }

@@ -176,6 +176,14 @@ static void joint_answers_are_the_best_of_those_tried(void **state) {
     for (uint32_t base = 0; base < 16; base = base ? 2 * base : 4)
       assert_true(joint.solution.conflicts_after <= least_moved(machine, workload, 0, 0, base));
     moved += joint.pad_words || joint.base_bytes;
+    uint64_t least = joint.solution.conflicts_after;
+    bf_joint_clear(&joint);
+    options.time_limit_seconds = 0.02;
+    assert_int_equal(bf_solve_joint_watched(machine, workload, &options, NULL, &joint, NULL),
+                     BF_OK);
+    assert_true(joint.solution.lower_bound <= least && joint.solution.conflicts_after >= least);
+    assert_int_equal(joint.solution.proven,
+                     joint.solution.lower_bound == joint.solution.conflicts_after);
     bf_joint_clear(&joint);
     bf_workload_free(workload);
     bf_machine_free(machine);
