@@ -231,25 +231,64 @@ static int try_all(joining *j, bf_joint *best, bf_diagnostic *diagnostic) {
   return BF_OK;
 }
 
-/* Counts the answer again on all accesses, where candidates were compared by some. */
-static int count_whole(const joining *j, bf_joint *best, bf_diagnostic *diagnostic) {
+static uint64_t executions_of(const bf_workload *workload) {
+  uint64_t sum = 0;
+  for (size_t i = 0; i < bf_workload_size(workload); i++)
+    sum += bf_workload_get(workload, i)->count;
+  return sum;
+}
+
+/* Every how many accesses there is time for. */
+static size_t affordable_step(size_t accesses, double until) {
+  const double seconds_an_access = 5e-7;
+  double most = until > 0 ? (until - bf_seconds()) / seconds_an_access : (double)accesses;
+  most = most > FEW ? most : FEW;
+  return (double)accesses > most ? (size_t)((double)accesses / most) + 1 : 1;
+}
+
+int bf_joint_count(const bf_machine *machine, const bf_workload *workload, const bf_joint *how,
+                   const bf_hash *hash, double until, bf_estimate *estimate,
+                   bf_diagnostic *diagnostic) {
   bf_workload *moved;
-  BF_TRY(bf_problem_conflicts(j->machine, j->workload, NULL, &best->solution.conflicts_before,
-                              diagnostic));
+  size_t step = affordable_step(bf_workload_size(workload), until);
+  BF_TRY(bf_joint_move(machine, workload, how, step, &moved, diagnostic));
+  const bf_solve_case own = {machine, moved};
+  const bf_cases cases = {&own, 1};
+  int error = bf_cases_estimate(&cases, hash, 0, estimate, diagnostic);
+  if (!error && step > 1) {
+    double by = (double)executions_of(workload) / (double)executions_of(moved);
+    estimate->share = 1 / (double)step;
+    estimate->conflicts = (uint64_t)(by * (double)estimate->conflicts);
+    estimate->wavefronts = (uint64_t)(by * (double)estimate->wavefronts);
+  }
+  bf_workload_free(moved);
+  return error;
+}
+
+/* Counts the answer again on all accesses that there is time for, where candidates were compared by
+ * some. */
+static int count_whole(const joining *j, bf_joint *best, bf_diagnostic *diagnostic) {
+  const bf_solve_case own = {j->machine, j->workload};
+  const bf_cases cases = {&own, 1};
+  double limit = j->options.time_limit_seconds, until = limit > 0 ? j->started + limit : 0;
+  bf_estimate before, after;
+  BF_TRY(bf_cases_estimate(&cases, NULL, until, &before, diagnostic));
+  best->solution.conflicts_before = before.conflicts;
   if (j->step == 1)
     return BF_OK;
-  BF_TRY(bf_joint_move(j->machine, j->workload, best, 1, &moved, diagnostic));
-  int error = bf_problem_conflicts(j->machine, moved, best->solution.hash,
-                                   &best->solution.conflicts_after, diagnostic);
-  bf_workload_free(moved);
-  best->solution.proven = best->solution.conflicts_after == 0;
-  return error;
+  BF_TRY(bf_joint_count(j->machine, j->workload, best, best->solution.hash, until, &after,
+                        diagnostic));
+  best->solution.conflicts_after = after.conflicts;
+  best->solution.proven = after.conflicts == 0 && after.share == 1;
+  if (j->watch && j->watch->share)
+    *j->watch->share = after.share < before.share ? after.share : before.share;
+  return BF_OK;
 }
 
 /* The same for accesses of one workload. */
 static int solve(const bf_machine *machine, const bf_workload *workload,
-                 const bf_solve_options *options, const bf_search_watch *watch, bf_joint *joint,
-                 bf_diagnostic *diagnostic) {
+                 const bf_solve_options *options, double started, const bf_search_watch *watch,
+                 bf_joint *joint, bf_diagnostic *diagnostic) {
   const bf_solve_case own = {machine, workload};
   const bf_cases cases = {&own, 1};
   size_t accesses = bf_workload_size(workload);
@@ -263,7 +302,7 @@ static int solve(const bf_machine *machine, const bf_workload *workload,
                  .geometry = bf_machine_geometry(machine),
                  .extent = bf_cases_extent(&cases),
                  .step = accesses > MOST_ACCESSES ? accesses / MOST_ACCESSES : 1,
-                 .started = bf_seconds()};
+                 .started = started};
   j->options.also_count = 0;
   if (!j->options.granule_bytes)
     j->options.granule_bytes = j->extent.widest_bytes > 4 ? j->extent.widest_bytes : 4;
@@ -283,12 +322,14 @@ int bf_solve_joint_watched(const bf_machine *machine, const bf_workload *workloa
                            const bf_solve_options *options, const bf_search_watch *watch,
                            bf_joint *joint, bf_diagnostic *diagnostic) {
   bf_workload *merged;
+  double started = bf_seconds();
   memset(joint, 0, sizeof *joint);
   if (options->method != BF_METHOD_EXACT || options->shared_file)
     return bf_fail(diagnostic, BF_BAD_INPUT,
                    "padding and base go with an exact search that is not shared");
   BF_TRY(bf_cases_merge(machine, workload, options, &merged, diagnostic));
-  int error = solve(machine, merged ? merged : workload, options, watch, joint, diagnostic);
+  int error =
+      solve(machine, merged ? merged : workload, options, started, watch, joint, diagnostic);
   bf_workload_free(merged);
   if (error)
     bf_joint_clear(joint);
