@@ -1,18 +1,30 @@
 #!/usr/bin/env python3
 """Speed of commands on traces, for several programs in turn: bench/traces.py BANKFOLD... [--accesses N] [--keep FOLDER]
 
-Makes traces in a temporary folder: strides (shapes that repeat), gathers (addresses that do not), some lanes (masks that do
-not), and the same strides as NVBit and Accel-Sim write them. Prints for each command and program the least processor time of
-three runs on one thread, million accesses a second, and for text megabytes of input a second. Each program reads what it packed
-itself. Rows "zstd" say what unpacking the same file takes alone, where that tool is installed. With --keep FOLDER traces are left
-there, and those that are there already are taken."""
+Makes traces in a temporary folder:
+  kernels  what twelve benchmarks of the corpus do, in the order in which they do it (bench_in_order), as a tracer on a GPU records it
+  data     the same of three benchmarks whose accesses depend on data: sorts and a histogram
+  strides  strides of 0 to 63 words at 1024 places with seven sites in turn, at random: shapes repeat, their places do not
+  gather   random addresses, and lanes: random masks, which do not repeat
+and the strides as NVBit and Accel-Sim write them. Prints for each command and program the least processor time of three runs on
+one thread, million accesses a second, and for text megabytes of input a second. Each program reads what it packed itself. Rows
+"bound" say what reading the same file (cat), unpacking it, packing its content (both zstd), or finding its lines (wc -l) takes
+alone. With --keep FOLDER traces are left there, and those that are there already are taken. bench_in_order is taken from the folder
+bench beside the last program that has it."""
 import argparse
 import os
 import random
 import resource
 import shutil
 import subprocess
+import sys
 import tempfile
+
+
+REPEATING = ["transpose16", "gemm-float4", "matrix-multiply", "fft512", "reduction", "needleman-1", "lud-perimeter", "hotspot", "srad", "gemm-mma",
+             "scalar-product", "convolution-rows"]
+DEPENDING = ["bitonic-sort", "radix-sort", "histogram256"]
+KINDS = ("kernels", "data", "strides", "gather", "lanes")
 
 
 def strides(count):
@@ -36,6 +48,15 @@ def write_own(path, count, kind):
                 address = [4 * random.randrange(4096) for _ in range(32)]
             active = " ".join(str(a) for lane, a in enumerate(address) if mask >> lane & 1)
             file.write(f"ld 4 {mask:08x} {active} @k{i % 7}\n")
+
+
+def write_in_order(path, programs, count, benchmarks):
+    """The text of what benchmarks do, each as often as the others."""
+    recorders = [os.path.join(os.path.dirname(program), "bench", "bench_in_order") for program in programs]
+    recorder = [r for r in recorders if os.path.exists(r)][-1:] or sys.exit("bench_in_order is not built: ninja -C build bench")
+    subprocess.run([*recorder, path + ".bft", str(count), *benchmarks], check=True, stdout=subprocess.DEVNULL)
+    subprocess.run([programs[-1], "convert", path + ".bft", "--text", "--output", path], check=True)
+    os.remove(path + ".bft")
 
 
 def write_nvbit(path, count):
@@ -70,18 +91,29 @@ def seconds(command):
     return least
 
 
+def bounds(folder, kind):
+    """Rows: what is done by other programs to the same files, its input, and the command."""
+    packed, text, content = f"{folder}/{kind}.0.bft", f"{folder}/{kind}.trace", f"{folder}/{kind}.content"
+    yield f"bound: read {kind}, packed", packed, ["cat", packed]
+    if shutil.which("zstd"):
+        with open(content, "wb") as file:
+            subprocess.run(["zstd", "-dcq", packed], stdout=file, check=True)
+        yield f"bound: unpack {kind}", packed, ["zstd", "-dcq", packed]
+        yield f"bound: pack {kind}", content, ["zstd", "-qc", "-3", "--single-thread", content]
+    yield f"bound: lines of {kind}, text", text, ["wc", "-l", text]
+
+
 def commands(folder, number, program):
     """Rows: what is done, its input, and the command of the program of that number."""
     out = f"{folder}/out"
-    for kind in ("strides", "gather", "lanes"):
+    for kind in KINDS:
         packed, text = f"{folder}/{kind}.{number}.bft", f"{folder}/{kind}.trace"
-        if shutil.which("zstd"):
-            yield f"zstd {kind}, packed", packed, ["zstd", "-dcq", packed]
         yield f"check {kind}, packed", packed, [program, "check", packed, "--threads", "1"]
         yield f"check {kind}, text", text, [program, "check", text, "--threads", "1"]
-        yield f"classify {kind}, packed", packed, [program, "classify", packed, "--json"]
+        yield f"classify {kind}, packed", packed, [program, "classify", packed, "--json", "--threads", "1"]
         yield f"solve {kind}, packed", packed, [program, "solve", packed, "--method", "padding", "--threads", "1", "--time-limit", "0.01"]
         yield f"convert {kind}, packed to packed", packed, [program, "convert", packed, "--output", out]
+        yield f"convert {kind}, packed to packed --level 3", packed, [program, "convert", packed, "--level", "3", "--output", out]
         yield f"convert {kind}, packed to text", packed, [program, "convert", packed, "--text", "--output", out]
         yield f"convert {kind}, text to packed", text, [program, "convert", text, "--output", out]
     for tool in ("nvbit", "accelsim"):
@@ -105,19 +137,25 @@ def main():
 
 
 def measure(own, folder):
-    for kind in ("strides", "gather", "lanes"):
-        make(write_own, f"{folder}/{kind}.trace", own.accesses, kind)
+    for kind in KINDS:
+        path = f"{folder}/{kind}.trace"
+        if kind in ("kernels", "data"):
+            make(write_in_order, path, own.program, own.accesses, REPEATING if kind == "kernels" else DEPENDING)
+        else:
+            make(write_own, path, own.accesses, kind)
         for number, program in enumerate(own.program):
-            subprocess.run([program, "convert", f"{folder}/{kind}.trace", "--output", f"{folder}/{kind}.{number}.bft"],
-                           check=True)
+            subprocess.run([program, "convert", path, "--output", f"{folder}/{kind}.{number}.bft"], check=True)
     make(write_nvbit, f"{folder}/nvbit.trace", own.accesses)
     make(write_accelsim, f"{folder}/accelsim.trace", own.accesses)
     print("| command | " + " | ".join(f"{program}: s, M accesses/s" for program in own.program) + " | MB/s of text |")
     print("|---|" + "---|" * (len(own.program) + 1))
-    for rows in zip(*(commands(folder, number, program) for number, program in enumerate(own.program))):
-        what, path = rows[-1][:2]
-        taken = [seconds(command) for _, _, command in rows]
+    rows = [[row] for kind in KINDS for row in bounds(folder, kind)]
+    rows += zip(*(commands(folder, number, program) for number, program in enumerate(own.program)))
+    for row in rows:
+        what, path = row[-1][:2]
+        taken = [seconds(command) for _, _, command in row]
         cells = [f"{t:.3f}, {own.accesses / t / 1e6:.1f}" if t else "-" for t in taken]
+        cells += [""] * (len(own.program) - len(cells))
         rate = f"{os.path.getsize(path) / taken[-1] / 1e6:.0f}" if path.endswith(".trace") and taken[-1] else ""
         print(f"| {what} | " + " | ".join(cells) + f" | {rate} |", flush=True)
 

@@ -84,11 +84,10 @@ static int fill_options(const settings *own, bf_solve_options *to, cli_progress 
   if (own->share && (!is_exact || own->most_xors || to->class_ > BF_CLASS_ROW))
     return cli_usage_error(&cli_solve, "--share goes with --method exact and all hashes or rows");
   if (own->joint && (!is_exact || own->also.count || own->share))
-    return cli_usage_error(&cli_solve,
-                           "--joint goes with --method exact, one trace and one machine");
+    return cli_usage_error(&cli_solve, "--joint goes with --method exact and one machine");
   if (own->arrays && (!is_exact || own->also.count || own->share || own->joint))
-    return cli_usage_error(
-        &cli_solve, "--arrays goes with --method exact, one trace and one machine, not --joint");
+    return cli_usage_error(&cli_solve,
+                           "--arrays goes with --method exact and one machine, not --joint");
   to->shared_file = own->share;
   to->has_most_gates = own->most_xors != NULL;
   to->most_gates = own->most_xors ? (unsigned)atoi(own->most_xors) : 0;
@@ -112,12 +111,13 @@ static int fill_options(const settings *own, bf_solve_options *to, cli_progress 
 }
 
 static int solve_ladder(const settings *own, bf_loaded_cases *cases, const bf_solve_options *to,
-                        const bf_search_watch *watch, bf_text *text, bf_diagnostic *diagnostic) {
+                        const bf_search_watch *watch, double until, bf_text *text,
+                        bf_diagnostic *diagnostic) {
   bf_ladder ladder;
   BF_TRY(bf_solve_ladder_watched(cases->item->machine, cases->item->workload, to, watch, &ladder,
                                  diagnostic));
   if (cases->count > 1)
-    BF_TRY(bf_cases_judge(cases, ladder.step[ladder.recommended].hash, diagnostic));
+    BF_TRY(bf_cases_judge(cases, ladder.step[ladder.recommended].hash, NULL, until, diagnostic));
   if (own->common.json)
     return bf_report_ladder_json(&ladder, cases, text, diagnostic);
   bf_report_ladder_text(&ladder, cli_wants_color(&own->common), text);
@@ -126,7 +126,8 @@ static int solve_ladder(const settings *own, bf_loaded_cases *cases, const bf_so
 }
 
 static int solve_one(const settings *own, bf_loaded_cases *cases, const bf_solve_options *to,
-                     const bf_search_watch *watch, bf_text *text, bf_diagnostic *diagnostic) {
+                     const bf_search_watch *watch, double until, bf_text *text,
+                     bf_diagnostic *diagnostic) {
   bf_joint joint = {0};
   bf_solution *solution = &joint.solution;
   const bf_machine *machine = cases->item->machine;
@@ -135,7 +136,8 @@ static int solve_one(const settings *own, bf_loaded_cases *cases, const bf_solve
                     : bf_solve_watched(machine, workload, to, watch, solution, diagnostic));
   int error = BF_OK;
   if (cases->count > 1)
-    error = bf_cases_judge(cases, bf_hash_text(solution->hash), diagnostic);
+    error = bf_cases_judge(cases, bf_hash_text(solution->hash), own->joint ? &joint : NULL, until,
+                           diagnostic);
   if (!error && own->common.json) {
     bf_report_solution_json(own->method, solution, own->joint ? &joint : NULL, cases, text);
   } else if (!error) {
@@ -210,7 +212,9 @@ static int solve(const void *given, int count, char **arguments) {
   double started = bf_seconds();
   int error = load(&own, count, arguments, &cases, &diagnostic);
   if (!error) {
-    double left = to.time_limit_seconds - (bf_seconds() - started);
+    double limit = to.time_limit_seconds, judging = bf_cases_judge_seconds(&cases);
+    double until = limit > 0 ? started + limit : 0;
+    double left = until - bf_seconds() - (judging < limit / 10 ? judging : limit / 10);
     to.time_limit_seconds = left > to.time_limit_seconds / 10 ? left : to.time_limit_seconds / 10;
     to.also = cases.item + 1;
     to.also_count = cases.count - 1;
@@ -219,9 +223,9 @@ static int solve(const void *given, int count, char **arguments) {
     bf_search_watch watch = {
         .tell = cli_block_bar_tell, .context = &bar, .step = own.method, .share = &cases.counted};
     bar.unit = NULL;
-    error = ladder       ? solve_ladder(&own, &cases, &to, &watch, &text, &diagnostic)
+    error = ladder       ? solve_ladder(&own, &cases, &to, &watch, until, &text, &diagnostic)
             : own.arrays ? solve_arrays(&own, &cases, &to, &watch, &text, &diagnostic)
-                         : solve_one(&own, &cases, &to, &watch, &text, &diagnostic);
+                         : solve_one(&own, &cases, &to, &watch, until, &text, &diagnostic);
     if (error && diagnostic.line && !diagnostic.file[0])
       snprintf(diagnostic.file, sizeof diagnostic.file, "%s", bf_input_name(arguments[0]));
     cli_progress_end(&progress);

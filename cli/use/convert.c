@@ -135,6 +135,14 @@ static int convert_hash(const settings *s) {
 
 enum { LEVEL_MAX = 19, ACCESSES_BETWEEN_STEPS = 1 << 16 };
 
+/* Says how far the trace was read after so many accesses; BF_STOPPED where that is enough. */
+static int tell(const bf_trace *trace, cli_block_bar *bar, bf_diagnostic *diagnostic) {
+  uint64_t bytes, size;
+  bf_trace_place(trace, &bytes, &size);
+  return cli_block_bar_step(bar, bytes, size) ? BF_OK
+                                              : bf_fail(diagnostic, BF_STOPPED, "interrupted");
+}
+
 /* Copies every access, in bounded memory. */
 static int copy_accesses(bf_trace *trace, bf_trace_writer *writer, cli_block_bar *bar,
                          uint64_t *accesses, bf_diagnostic *diagnostic) {
@@ -142,14 +150,54 @@ static int copy_accesses(bf_trace *trace, bf_trace_writer *writer, cli_block_bar
   int result;
   while ((result = bf_trace_step(trace, &access, diagnostic)) > 0) {
     BF_TRY(bf_trace_writer_add(writer, access, diagnostic));
-    if (++*accesses % ACCESSES_BETWEEN_STEPS)
-      continue;
-    uint64_t bytes, size;
-    bf_trace_place(trace, &bytes, &size);
-    if (!cli_block_bar_step(bar, bytes, size))
-      return bf_fail(diagnostic, BF_STOPPED, "interrupted");
+    if (++*accesses % ACCESSES_BETWEEN_STEPS == 0)
+      BF_TRY(tell(trace, bar, diagnostic));
   }
   return result < 0 ? result : bf_trace_writer_commit(writer, diagnostic);
+}
+
+/* Writes the accesses one by one. */
+static int write_accesses(const settings *s, bf_trace *trace, cli_block_bar *bar,
+                          uint64_t *accesses, bf_diagnostic *diagnostic) {
+  bf_trace_writer *writer;
+  BF_TRY(bf_trace_writer_open(s->output ? s->output : "-", !s->text, &writer, diagnostic));
+  int error = s->level ? bf_trace_writer_set_level(writer, (int)s->level, diagnostic) : BF_OK;
+  if (!error)
+    error = copy_accesses(trace, writer, bar, accesses, diagnostic);
+  bf_trace_writer_close(writer);
+  return error;
+}
+
+/* Checks every access while the bytes that it is read from are copied. */
+static int check_accesses(bf_trace *trace, cli_block_bar *bar, uint64_t *accesses,
+                          bf_diagnostic *diagnostic) {
+  uint64_t more, told = 0;
+  int result;
+  while ((result = bf_trace_pass(trace, &more, diagnostic)) > 0) {
+    *accesses += more;
+    if (*accesses - told < ACCESSES_BETWEEN_STEPS)
+      continue;
+    told = *accesses;
+    BF_TRY(tell(trace, bar, diagnostic));
+  }
+  return result;
+}
+
+/* Writes the bytes of a packed trace: as they are stored, unless they are to be packed anew. */
+static int copy_bytes(const settings *s, bf_trace *trace, cli_block_bar *bar, uint64_t *accesses,
+                      bf_diagnostic *diagnostic) {
+  bool as_stored = !s->level && bf_trace_can_copy(trace, true);
+  bf_writer *writer;
+  BF_TRY(bf_writer_open(s->output ? s->output : "-", !as_stored, &writer, diagnostic));
+  int error = s->level ? bf_writer_set_level(writer, (int)s->level, diagnostic) : BF_OK;
+  if (!error)
+    error = bf_trace_copy_to(trace, writer, as_stored, diagnostic);
+  if (!error)
+    error = check_accesses(trace, bar, accesses, diagnostic);
+  if (!error)
+    error = bf_writer_commit(writer, diagnostic);
+  bf_writer_close(writer);
+  return error;
 }
 
 static int copy_trace(const settings *s, const char *path, uint64_t *accesses,
@@ -160,21 +208,16 @@ static int copy_trace(const settings *s, const char *path, uint64_t *accesses,
     return error;
   bf_trace_limits limits = bf_machine_limits(machine);
   bf_machine_free(machine);
-  bf_trace *trace = NULL;
-  bf_trace_writer *writer = NULL;
-  error = bf_trace_open_form(path, cli_trace_form(s->from), &limits, &trace, diagnostic);
-  if (!error)
-    error = bf_trace_writer_open(s->output ? s->output : "-", !s->text, &writer, diagnostic);
-  if (!error && s->level)
-    error = bf_trace_writer_set_level(writer, (int)s->level, diagnostic);
+  bf_trace *trace;
+  BF_TRY(bf_trace_open_form(path, cli_trace_form(s->from), &limits, &trace, diagnostic));
   cli_block_bar bar = cli_block_bar_begin(bf_input_name(path));
   bar.unit = "bytes";
-  if (!error)
-    error = copy_accesses(trace, writer, &bar, accesses, diagnostic);
+  error = !s->text && bf_trace_can_copy(trace, false)
+              ? copy_bytes(s, trace, &bar, accesses, diagnostic)
+              : write_accesses(s, trace, &bar, accesses, diagnostic);
   cli_block_bar_end(&bar);
   if (error == BF_IO && errno == EPIPE)
     error = BF_OK; /* whoever reads has seen enough */
-  bf_trace_writer_close(writer);
   bf_trace_close(trace);
   return error;
 }

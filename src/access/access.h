@@ -69,6 +69,15 @@ int bf_trace_open_memory(const char *name, const void *bytes, size_t size, bf_tr
 /* 1 with the next access in *access (its site stays valid until the trace is closed), 0 at the end,
  * or a negative bf_error. A trace without any access is an error. */
 int bf_trace_next(bf_trace *trace, bf_access *access, bf_diagnostic *diagnostic);
+/* Whether a trace, of which no access was read yet, can be copied by its bytes, as packed traces of
+ * the version that is written can: by those that are stored, if they are zstd-compressed, or by
+ * their content. */
+bool bf_trace_can_copy(const bf_trace *trace, bool as_stored);
+/* What was read of such a trace, and all that is from then on, goes to writer too. */
+int bf_trace_copy_to(bf_trace *trace, bf_writer *writer, bool as_stored, bf_diagnostic *diagnostic);
+/* Reads and checks accesses without handing them out: 1 and how many, 0 at the end, or a negative
+ * bf_error. */
+int bf_trace_pass(bf_trace *trace, uint64_t *accesses, bf_diagnostic *diagnostic);
 enum { BF_WIDTHS = 5 }; /* 1, 2, 4, 8 and 16 bytes */
 /* The number of a width among them. */
 static inline unsigned bf_width_index(unsigned width_bytes) {

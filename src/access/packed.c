@@ -540,6 +540,8 @@ bool bf_packed_recognise(const bf_window *window) {
          memcmp(window->data + window->begin, magic, sizeof magic) == 0;
 }
 
+bool bf_packed_is_current(const bf_trace *trace) { return trace->version == VERSION; }
+
 int bf_packed_begin(bf_trace *trace, bf_diagnostic *diagnostic) {
   bf_window *window = &trace->window;
   window->begin += sizeof magic;

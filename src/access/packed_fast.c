@@ -24,7 +24,24 @@ static inline const unsigned char *read_short(const unsigned char *at, int64_t *
   return at + bytes;
 }
 
-/* A walk over records that say no more than the shape, the place and the site of an access. */
+/* The number at `at`, of up to four bytes, whatever its length; NULL where it has more. Four bytes
+ * must be there to read. */
+static inline const unsigned char *read_number(const unsigned char *at, uint32_t *value) {
+  uint32_t bytes;
+  memcpy(&bytes, at, sizeof bytes);
+  if (__BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__)
+    bytes = __builtin_bswap32(bytes);
+  uint32_t ends = ~bytes & 0x80808080;
+  if (!ends)
+    return NULL;
+  bytes &= ends ^ (ends - 1); /* all bits up to the lowest end */
+  *value =
+      (bytes & 0x7F) | (bytes >> 1 & 0x3F80) | (bytes >> 2 & 0x1FC000) | (bytes >> 3 & 0xFE00000);
+  return at + (__builtin_ctz(ends) + 1) / 8;
+}
+
+/* A walk over records that say no more than the shape, the place, the count and the site of an
+ * access. */
 typedef struct walk {
   const unsigned char *at;
   int64_t first;   /* where the access before is */
@@ -32,6 +49,8 @@ typedef struct walk {
   uint32_t site;   /* its number, 0: none */
   bf_op op;
   unsigned width_bytes;
+  uint64_t count;
+  uint64_t executions; /* of the trace up to it */
 } walk;
 
 /* What a walk does not change. */
@@ -46,7 +65,7 @@ typedef struct ground {
 
 /* Whether a record with that tag may be one of these. */
 static inline bool is_short(unsigned tag) {
-  unsigned form = tag & ~HAS_SITE;
+  unsigned form = tag & ~(HAS_SITE | HAS_COUNT);
   return form == (TAG_ACCESS | ADDRESSES_SAME) || form == (TAG_ACCESS | ADDRESSES_MOVED) ||
          form == (TAG_ACCESS | ADDRESSES_RECALLED);
 }
@@ -80,10 +99,15 @@ static inline const unsigned char *read_mask(const unsigned char *at, uint64_t *
  * wrong with it. */
 static inline bool walk_on(walk *w, const ground *on) {
   const unsigned char *at = w->at;
-  unsigned tag = *at++, form = tag & ~HAS_SITE, number = w->number;
-  uint32_t site = w->site;
+  unsigned tag = *at++, form = tag & ~(HAS_SITE | HAS_COUNT), number = w->number;
+  uint32_t site = w->site, count = 0;
   bool is_recalled = form == (TAG_ACCESS | ADDRESSES_RECALLED);
   int64_t distance = 0;
+  if (tag & HAS_COUNT && (!(at = read_number(at, &count)) || !count))
+    return false;
+  const uint64_t executions = tag & HAS_COUNT ? count : w->count;
+  if (executions > BF_EXECUTIONS_MAX - w->executions)
+    return false;
   if (tag & HAS_SITE && (!(at = read_site_number(at, &site)) || site > on->sites))
     return false;
   if (is_recalled)
@@ -104,8 +128,10 @@ static inline bool walk_on(walk *w, const ground *on) {
       first + shape->highest + shape->width_bytes > on->room)
     return false;
   bool has_own_site = is_recalled && !(tag & HAS_SITE);
-  *w = (walk){
-      at, first, number, has_own_site ? shape->site_number : site, shape->op, shape->width_bytes};
+  *w = (walk){at,         first,
+              number,     has_own_site ? shape->site_number : site,
+              shape->op,  shape->width_bytes,
+              executions, w->executions + executions};
   return true;
 }
 
@@ -121,12 +147,13 @@ static void arrive(bf_trace *trace, const walk *w, uint64_t passed) {
   trace->site = w->site;
   trace->window.begin = (size_t)(w->at - trace->window.data);
   trace->accesses += passed;
-  trace->executions += passed * access->count;
+  trace->executions = w->executions;
+  access->count = w->count;
   trace->is_bare = true;
 }
 
-/* The longest of such records: tag, site, shape and distance. */
-enum { LONGEST_BYTES = 8 };
+/* Bytes that may be read of such a record: tag, count, site, shape and distance. */
+enum { LONGEST_BYTES = 16 };
 /* Records that are read before their repeats are looked up, which are in memory then. */
 enum { AHEAD = 16 };
 
@@ -151,37 +178,50 @@ static inline void look_ahead(ahead *next, const walk *from, const ground *on,
                                   (uint32_t)at.first);
     if (!key)
       return;
-    uint32_t place = bf_repeats_place(key, at.site);
-    __builtin_prefetch(&repeats->slot[place], 1);
+    uint32_t place = bf_repeats_place(repeats, key, at.site);
+    __builtin_prefetch(&repeats->place[place], 1);
     next->step[next->count++] = (step){at, key, place};
   }
 }
 
-uint64_t bf_packed_pass(bf_trace *trace, bf_repeats *repeats, uint64_t most) {
+/* Where the trace is, for a walk; false where no such record follows. */
+static bool set_out(bf_trace *trace, walk *w, ground *on) {
   const bf_window *window = &trace->window;
   const bf_access *access = &trace->current;
-  const uint64_t allocation = trace->limits.allocation_bytes, count = access->count;
-  const int64_t room = allocation > UINT32_MAX ? (int64_t)UINT32_MAX + 1 : (int64_t)allocation;
-  uint64_t passed = 0;
+  const uint64_t allocation = trace->limits.allocation_bytes;
   if (trace->accesses == 0 || trace->finished || window->begin == window->end ||
       !is_short(window->data[window->begin]))
+    return false;
+  *on = (ground){.shapes = &trace->shapes,
+                 .kernel = trace->kernel,
+                 .end = window->data + window->end,
+                 .room = allocation > UINT32_MAX ? (int64_t)UINT32_MAX + 1 : (int64_t)allocation,
+                 .version = trace->version,
+                 .sites = trace->sites.count};
+  *w = (walk){.at = window->data + window->begin,
+              .first = trace->shapes.first,
+              .number = trace->shapes.number,
+              .site = trace->site,
+              .op = access->op,
+              .width_bytes = access->width_bytes,
+              .count = access->count,
+              .executions = trace->executions};
+  return true;
+}
+
+uint64_t bf_packed_pass(bf_trace *trace, bf_repeats *repeats, uint64_t most) {
+  uint64_t passed = 0;
+  walk now;
+  ground on;
+  if (!set_out(trace, &now, &on))
     return 0;
-  if (most > (BF_EXECUTIONS_MAX - trace->executions) / count)
-    most = (BF_EXECUTIONS_MAX - trace->executions) / count;
-  const ground on = {&trace->shapes, trace->kernel,  window->data + window->end,
-                     room,           trace->version, trace->sites.count};
-  walk now = {window->data + window->begin,
-              trace->shapes.first,
-              trace->shapes.number,
-              trace->site,
-              access->op,
-              access->width_bytes};
   for (unsigned done = AHEAD; done == AHEAD && passed < most;) {
     ahead next;
     next.count = 0;
     look_ahead(&next, &now, &on, repeats, most - passed);
     for (done = 0; done < next.count; done++) {
       const step *own = &next.step[done];
+      const uint64_t count = own->at.count;
       bf_repeat *known = bf_repeats_find(repeats, own->place, own->key, own->at.site);
       if (!known || count > UINT32_MAX - known->executions)
         break;
@@ -196,26 +236,23 @@ uint64_t bf_packed_pass(bf_trace *trace, bf_repeats *repeats, uint64_t most) {
   return passed;
 }
 
+uint64_t bf_packed_skip(bf_trace *trace) {
+  uint64_t passed = 0;
+  walk now;
+  ground on;
+  if (!set_out(trace, &now, &on))
+    return 0;
+  while (on.end - now.at >= LONGEST_BYTES && walk_on(&now, &on))
+    passed++;
+  if (passed)
+    arrive(trace, &now, passed);
+  return passed;
+}
+
 /* ---- What is listed ---- */
 
 /* Bytes that may be read of such a record: tag, mask, site and distance, and what kernels read. */
 enum { LISTED_BYTES = 32 + BF_LANES_LIST_BYTES };
-
-/* The number at `at`, of up to four bytes, whatever its length; NULL where it has more. Four bytes
- * must be there to read. */
-static inline const unsigned char *read_number(const unsigned char *at, uint32_t *value) {
-  uint32_t bytes;
-  memcpy(&bytes, at, sizeof bytes);
-  if (__BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__)
-    bytes = __builtin_bswap32(bytes);
-  uint32_t ends = ~bytes & 0x80808080;
-  if (!ends)
-    return NULL;
-  bytes &= ends ^ (ends - 1); /* all bits up to the lowest end */
-  *value =
-      (bytes & 0x7F) | (bytes >> 1 & 0x3F80) | (bytes >> 2 & 0x1FC000) | (bytes >> 3 & 0xFE00000);
-  return at + (__builtin_ctz(ends) + 1) / 8;
-}
 
 /* Addresses in numbers of equal length, which begin with the distance at `at`; NULL: the slow way
  * reads them or says what is wrong. Where the highest that such numbers can tell is in the memory,

@@ -48,6 +48,8 @@ int bf_window_fill(bf_window *window, size_t wanted, bf_diagnostic *diagnostic) 
     size_t got;
     BF_TRY(bf_reader_read(window->reader, window->data + window->end, BF_WINDOW_BYTES - window->end,
                           &got, diagnostic));
+    if (window->copy)
+      BF_TRY(bf_writer_write(window->copy, window->data + window->end, got, diagnostic));
     window->end += got;
     window->at_end = got == 0;
   }
@@ -196,6 +198,30 @@ int bf_trace_step(bf_trace *trace, const bf_access **access, bf_diagnostic *diag
   if (result == 0 && trace->accesses == 0)
     return bf_fail_file(diagnostic, BF_BAD_INPUT, trace->file, "the trace holds no access");
   *access = &trace->current;
+  return result;
+}
+
+bool bf_trace_can_copy(const bf_trace *trace, bool as_stored) {
+  return trace->packed && bf_packed_is_current(trace) && trace->window.passed_bytes == 0 &&
+         (!as_stored || bf_reader_can_copy(trace->window.reader));
+}
+
+int bf_trace_copy_to(bf_trace *trace, bf_writer *writer, bool as_stored,
+                     bf_diagnostic *diagnostic) {
+  bf_window *window = &trace->window;
+  if (as_stored)
+    return bf_reader_copy_to(window->reader, writer, diagnostic);
+  window->copy = writer;
+  return bf_writer_write(writer, window->data, window->end, diagnostic);
+}
+
+int bf_trace_pass(bf_trace *trace, uint64_t *accesses, bf_diagnostic *diagnostic) {
+  const bf_access *access;
+  *accesses = trace->packed ? bf_packed_skip(trace) : 0;
+  if (*accesses)
+    return 1;
+  int result = bf_trace_step(trace, &access, diagnostic);
+  *accesses = result == 1;
   return result;
 }
 

@@ -20,6 +20,7 @@ typedef struct bf_window {
   size_t begin, end;
   uint64_t passed_bytes; /* bytes of the file before data[0] */
   bool at_end;           /* nothing is left to read into the window */
+  bf_writer *copy;       /* what is read goes there too; NULL: nowhere */
 } bf_window;
 
 /* Makes wanted bytes (at most BF_WINDOW_BYTES) available, or all up to the end of the file. */
@@ -117,13 +118,14 @@ typedef struct bf_repeat {
 
 enum { BF_REPEAT_PLACES = 4 };
 
-/* Slots of one bit of `used`. */
-enum { BF_REPEAT_SLOTS_TOLD = 64 };
-
+/* The table begins small and grows where the places of a new key are taken and a quarter of
+ * all, so that traces of few different accesses touch little memory. */
 struct bf_repeats {
-  void *memory;    /* that slot is in; zeroed by the system, so that only what is used takes any */
-  bf_repeat *slot; /* BF_REPEATS of them, in whole lines of the cache */
-  uint8_t used[BF_REPEATS / BF_REPEAT_SLOTS_TOLD]; /* whether one of so many slots has a key */
+  void *memory;     /* that place is in */
+  bf_repeat *place; /* BF_REPEAT_PLACES << bits of them, in whole lines of the cache */
+  uint32_t *slot;   /* of the access in each place: slots are given out one after the other */
+  unsigned bits;    /* of a key's hash that tell its places */
+  uint32_t slots;   /* given out */
   void (*forget)(void *context, uint32_t slot, uint64_t executions);
   void *context;
   uint32_t matter[BF_OP_COUNT][BF_WIDTHS];
@@ -138,17 +140,17 @@ static inline uint64_t bf_repeats_key(const bf_repeats *repeats, bf_op op, unsig
 }
 
 /* The first place of a key. */
-static inline uint32_t bf_repeats_place(uint64_t key, uint32_t site) {
+static inline uint32_t bf_repeats_place(const bf_repeats *repeats, uint64_t key, uint32_t site) {
   uint64_t mixed = (key ^ key >> 29) * 0x9E3779B97F4A7C15u ^ site * 0xD6E8FEB86659FD93u;
-  return (uint32_t)(mixed >> 46) * BF_REPEAT_PLACES;
+  return (uint32_t)(mixed >> (64 - repeats->bits)) * BF_REPEAT_PLACES;
 }
 
 /* What is known of a key whose first place is that; NULL: nothing. */
 static inline bf_repeat *bf_repeats_find(bf_repeats *repeats, uint32_t place, uint64_t key,
                                          uint32_t site) {
   for (uint32_t i = place; i < place + BF_REPEAT_PLACES; i++)
-    if (repeats->slot[i].key == key && repeats->slot[i].site == site)
-      return &repeats->slot[i];
+    if (repeats->place[i].key == key && repeats->place[i].site == site)
+      return &repeats->place[i];
   return NULL;
 }
 
@@ -162,6 +164,10 @@ int bf_packed_begin(bf_trace *trace, bf_diagnostic *diagnostic);
 int bf_packed_next(bf_trace *trace, bf_diagnostic *diagnostic);
 /* Passes over repeats in the window, at most so many; returns how many. */
 uint64_t bf_packed_pass(bf_trace *trace, bf_repeats *repeats, uint64_t most);
+/* Passes over accesses in the window that need not be put together to be checked; how many. */
+uint64_t bf_packed_skip(bf_trace *trace);
+/* Whether the records are those of the version that is written. */
+bool bf_packed_is_current(const bf_trace *trace);
 /* Append magic and version, a record (and before it that of a new site), and the end record. */
 void bf_packed_put_header(bf_text *text);
 int bf_packed_put_access(bf_trace_writer *writer, const bf_access *access,

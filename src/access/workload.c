@@ -3,12 +3,16 @@
 #include "access/access.h"
 #include "access/intern.h"
 #include "access/lanes.h"
+#include "base/pages.h"
 
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
 enum { BLOCK_ACCESSES = 1024, DISTINCT_MAX = 1 << 23 };
+
+/* From so many accesses on, memory is taken for this many blocks at once. */
+enum { MANY_ACCESSES = 1 << 14, CHUNK_BLOCKS = 32 };
 
 /* A slot of the table: number + 1 (0: empty), and bits of the hash that spare most comparisons. */
 typedef struct slot {
@@ -28,7 +32,7 @@ enum { MOST_WAITING = 16 };
 
 struct bf_workload {
   bf_access **blocks;
-  size_t block_count;
+  size_t block_count; /* the first MANY_ACCESSES / BLOCK_ACCESSES were taken one by one */
   size_t size;
   slot *slots;
   size_t slot_count;
@@ -44,13 +48,20 @@ int bf_workload_create(bf_workload **workload) {
   return *workload ? BF_OK : BF_NO_MEMORY;
 }
 
+static const size_t block_bytes = BLOCK_ACCESSES * sizeof(bf_access);
+
+/* For how many blocks memory is taken with that of a number. */
+static size_t blocks_at_once(size_t block) {
+  return block < MANY_ACCESSES / BLOCK_ACCESSES ? 1 : CHUNK_BLOCKS;
+}
+
 void bf_workload_free(bf_workload *workload) {
   if (!workload)
     return;
-  for (size_t i = 0; i < workload->block_count; i++)
-    free(workload->blocks[i]);
+  for (size_t i = 0; i < workload->block_count; i += blocks_at_once(i))
+    bf_pages_free(workload->blocks[i], blocks_at_once(i) * block_bytes);
   free(workload->blocks);
-  free(workload->slots);
+  bf_pages_free(workload->slots, workload->slot_count * sizeof *workload->slots);
   bf_sites_free(&workload->sites);
   free(workload);
 }
@@ -86,7 +97,7 @@ static int grow_slots(bf_workload *workload) {
   if ((workload->size + MOST_WAITING) * 2 <= workload->slot_count)
     return BF_OK;
   size_t slot_count = workload->slot_count ? workload->slot_count * 2 : 64;
-  slot *slots = calloc(slot_count, sizeof *slots);
+  slot *slots = bf_pages_get(slot_count * sizeof *slots);
   if (!slots)
     return BF_NO_MEMORY;
   for (size_t i = 0; i < workload->slot_count; i++) {
@@ -96,7 +107,7 @@ static int grow_slots(bf_workload *workload) {
     if (workload->slots[i].number)
       slots[at] = workload->slots[i];
   }
-  free(workload->slots);
+  bf_pages_free(workload->slots, workload->slot_count * sizeof *slots);
   workload->slots = slots;
   workload->slot_count = slot_count;
   return BF_OK;
@@ -106,15 +117,18 @@ static int grow_slots(bf_workload *workload) {
 static int grow_blocks(bf_workload *workload) {
   if (workload->size < workload->block_count * BLOCK_ACCESSES)
     return BF_OK;
-  size_t bytes = (workload->block_count + 1) * sizeof *workload->blocks;
-  bf_access **blocks = realloc(workload->blocks, bytes);
+  size_t more = blocks_at_once(workload->block_count);
+  bf_access **blocks =
+      realloc(workload->blocks, (workload->block_count + more) * sizeof *workload->blocks);
   if (!blocks)
     return BF_NO_MEMORY;
   workload->blocks = blocks;
-  blocks[workload->block_count] = calloc(BLOCK_ACCESSES, sizeof **blocks);
-  if (!blocks[workload->block_count])
+  bf_access *fresh = bf_pages_get(more * block_bytes);
+  if (!fresh)
     return BF_NO_MEMORY;
-  workload->block_count++;
+  for (size_t i = 0; i < more; i++)
+    blocks[workload->block_count + i] = fresh + i * BLOCK_ACCESSES;
+  workload->block_count += more;
   return BF_OK;
 }
 

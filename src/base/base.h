@@ -124,6 +124,11 @@ int bf_reader_read(bf_reader *reader, void *buffer, size_t size, size_t *got,
 /* Bytes taken from the file so far, and its size; 0 where it is not known. */
 void bf_reader_place(const bf_reader *reader, uint64_t *bytes, uint64_t *size);
 void bf_reader_close(bf_reader *reader);
+struct bf_writer;
+/* Whether the content is compressed and all that was read of the file so far is at hand. */
+bool bf_reader_can_copy(const bf_reader *reader);
+/* In that case: the bytes of the file go to writer too, as they stand there. */
+int bf_reader_copy_to(bf_reader *reader, struct bf_writer *writer, bf_diagnostic *diagnostic);
 
 /* Adds a whole file to text, whose data is not NULL then. Of one with more than most_bytes, a piece
  * more than that is read: its size tells. */

@@ -19,6 +19,7 @@ struct bf_reader {
   size_t begin, end;
   size_t frame_pending; /* zstd's hint: not 0 inside a frame */
   uint64_t taken_bytes; /* that were in the buffer so far */
+  bf_writer *copy;      /* what is read goes there too; NULL: nowhere */
   bool at_end;
 };
 
@@ -34,7 +35,17 @@ static int refill(bf_reader *reader, bf_diagnostic *diagnostic) {
       return bf_fail_file(diagnostic, BF_IO, reader->path, "cannot read: %s", strerror(errno));
     reader->at_end = true;
   }
-  return BF_OK;
+  return reader->copy ? bf_writer_write(reader->copy, reader->buffer, reader->end, diagnostic)
+                      : BF_OK;
+}
+
+bool bf_reader_can_copy(const bf_reader *reader) {
+  return reader->stream && reader->taken_bytes == reader->end;
+}
+
+int bf_reader_copy_to(bf_reader *reader, bf_writer *writer, bf_diagnostic *diagnostic) {
+  reader->copy = writer;
+  return bf_writer_write(writer, reader->buffer, reader->end, diagnostic);
 }
 
 static bool starts_with_zstd_magic(const bf_reader *reader) {

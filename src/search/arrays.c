@@ -1,6 +1,7 @@
 /* A hash for each array. */
 #include "search/arrays.h"
 
+#include "search/cases.h"
 #include "search/search.h"
 
 #include <string.h>
@@ -100,30 +101,45 @@ static int search(const sorting *s, unsigned array, const bf_solve_options *give
   return BF_OK;
 }
 
+/* Searches for all arrays of the accesses that were sorted. */
+static int search_all(const sorting *s, const bf_solve_options *options, double until,
+                      const bf_search_watch *watch, bf_arrays *arrays, bf_diagnostic *diagnostic) {
+  uint64_t left = s->all;
+  for (unsigned array = 0; array < s->count; array++) {
+    if (s->own[array])
+      BF_TRY(search(s, array, options, until, left, watch, arrays, diagnostic));
+    left -= s->accesses[array];
+  }
+  return BF_OK;
+}
+
 int bf_solve_arrays_watched(const bf_machine *machine, const bf_workload *workload,
                             const uint64_t *begin, size_t count, const bf_solve_options *options,
                             const bf_search_watch *watch, bf_arrays *arrays,
                             bf_diagnostic *diagnostic) {
   double started = bf_seconds();
   sorting s = {.machine = machine};
+  bf_solve_options own = *options;
+  bf_workload *merged = NULL;
   memset(arrays, 0, sizeof *arrays);
   arrays->proven = true;
   arrays->counted = 1;
-  if (options->method != BF_METHOD_EXACT || options->also_count || options->shared_file)
+  if (options->method != BF_METHOD_EXACT || options->shared_file)
     return bf_fail(diagnostic, BF_BAD_INPUT,
-                   "a hash for each array goes with an exact search for one trace on one machine");
+                   "a hash for each array goes with an exact search that is not shared");
+  BF_TRY(bf_cases_merge(machine, workload, options, &merged, diagnostic));
+  own.also_count = 0;
+  const bf_workload *all = merged ? merged : workload;
   int error = take_begins(&s, begin, count, diagnostic);
-  for (size_t i = 0; !error && i < bf_workload_size(workload); i++)
-    error = sort_access(&s, bf_workload_get(workload, i), diagnostic);
-  uint64_t left = s.all;
-  for (unsigned array = 0; !error && array < s.count; array++) {
-    if (s.own[array])
-      error = search(&s, array, options, started + options->time_limit_seconds, left, watch, arrays,
-                     diagnostic);
-    left -= s.accesses[array];
-  }
+  for (size_t i = 0; !error && i < bf_workload_size(all); i++)
+    error = sort_access(&s, bf_workload_get(all, i), diagnostic);
+  if (error && merged && diagnostic)
+    diagnostic->line = 0; /* of which trace is not known */
+  if (!error)
+    error = search_all(&s, &own, started + options->time_limit_seconds, watch, arrays, diagnostic);
   for (unsigned array = 0; array < s.count; array++)
     bf_workload_free(s.own[array]);
+  bf_workload_free(merged);
   arrays->seconds = bf_seconds() - started;
   if (error)
     bf_arrays_clear(arrays);

@@ -60,19 +60,79 @@ void bf_cases_unload(bf_loaded_cases *loaded) {
   memset(loaded, 0, sizeof *loaded);
 }
 
-int bf_cases_judge(bf_loaded_cases *loaded, const char *text, bf_diagnostic *diagnostic) {
+double bf_cases_judge_seconds(const bf_loaded_cases *loaded) {
+  const double seconds_an_access = 2e-7;
+  double accesses = 0;
+  for (size_t i = 0; i < loaded->count && loaded->count > 1; i++)
+    accesses += 2 * (double)bf_workload_size(loaded->item[i].workload);
+  return accesses * seconds_an_access;
+}
+
+/* Counts a case, for data that are moved so, in its part of the time, which so many more counts
+ * share. */
+static int count_case(bf_loaded_cases *loaded, size_t i, const bf_hash *hash, const bf_joint *joint,
+                      double until, size_t more, uint64_t *conflicts, bf_diagnostic *diagnostic) {
+  const bf_solve_case *own = &loaded->item[i];
+  const bf_cases one = {own, 1};
+  double now = bf_seconds(), share = until > 0 ? now + (until - now) / (double)(more + 1) : 0;
+  bf_estimate found;
+  BF_TRY(joint ? bf_joint_count(own->machine, own->workload, joint, hash, share, &found, diagnostic)
+               : bf_cases_estimate(&one, hash, share, &found, diagnostic));
+  *conflicts = found.conflicts;
+  loaded->counted = found.share < loaded->counted ? found.share : loaded->counted;
+  return BF_OK;
+}
+
+/* Counts a case without the hash, and with it for data that are moved so. */
+static int judge_case(bf_loaded_cases *loaded, size_t i, const bf_hash *hash, const bf_joint *joint,
+                      double until, bf_diagnostic *diagnostic) {
+  bf_case_result *result = &loaded->result[i];
+  size_t more = 2 * (loaded->count - i) - 1;
+  BF_TRY(count_case(loaded, i, NULL, NULL, until, more, &result->before, diagnostic));
+  return count_case(loaded, i, hash, joint, until, more - 1, &result->after, diagnostic);
+}
+
+int bf_cases_judge(bf_loaded_cases *loaded, const char *text, const bf_joint *joint, double until,
+                   bf_diagnostic *diagnostic) {
   bf_geometry geometry = bf_machine_geometry(loaded->machine[0]);
   bf_hash *hash;
   BF_TRY(bf_hash_parse_banks(text, &geometry, &hash, diagnostic));
   int error = BF_OK;
-  for (size_t i = 0; i < loaded->count && !error; i++) {
-    const bf_solve_case *own = &loaded->item[i];
-    error = bf_problem_conflicts(own->machine, own->workload, NULL, &loaded->result[i].before,
-                                 diagnostic);
-    if (!error)
-      error = bf_problem_conflicts(own->machine, own->workload, hash, &loaded->result[i].after,
-                                   diagnostic);
-  }
+  for (size_t i = 0; i < loaded->count && !error; i++)
+    error = judge_case(loaded, i, hash, joint, until, diagnostic);
   bf_hash_free(hash);
+  return error;
+}
+
+static int add_all(bf_workload *to, const bf_workload *from, bf_diagnostic *diagnostic) {
+  for (size_t i = 0; i < bf_workload_size(from); i++) {
+    int error = bf_workload_add(to, bf_workload_get(from, i));
+    if (error == BF_NO_MEMORY)
+      return bf_no_memory(diagnostic);
+    if (error)
+      return bf_fail(diagnostic, error, "the traces have too many accesses together");
+  }
+  return BF_OK;
+}
+
+int bf_cases_merge(const bf_machine *machine, const bf_workload *workload,
+                   const bf_solve_options *options, bf_workload **merged,
+                   bf_diagnostic *diagnostic) {
+  *merged = NULL;
+  for (size_t i = 0; i < options->also_count; i++)
+    if (options->also[i].machine != machine)
+      return bf_fail(diagnostic, BF_BAD_INPUT,
+                     "padding, base and hashes of arrays are for one machine");
+  if (!options->also_count)
+    return BF_OK;
+  if (bf_workload_create(merged) != BF_OK)
+    return bf_no_memory(diagnostic);
+  int error = add_all(*merged, workload, diagnostic);
+  for (size_t i = 0; !error && i < options->also_count; i++)
+    error = add_all(*merged, options->also[i].workload, diagnostic);
+  if (!error)
+    return BF_OK;
+  bf_workload_free(*merged);
+  *merged = NULL;
   return error;
 }

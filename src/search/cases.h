@@ -2,6 +2,7 @@
 #ifndef BF_SEARCH_CASES_H
 #define BF_SEARCH_CASES_H
 
+#include "search/joint.h"
 #include "search/problem.h"
 
 typedef struct bf_cases_query {
@@ -35,7 +36,18 @@ typedef struct bf_loaded_cases {
  * bf_cases_unload frees what was loaded, after an error too. */
 int bf_cases_load(const bf_cases_query *query, bf_loaded_cases *loaded, bf_diagnostic *diagnostic);
 void bf_cases_unload(bf_loaded_cases *loaded);
-/* Fills result: the conflicts of each case, without a hash and with this one. */
-int bf_cases_judge(bf_loaded_cases *loaded, const char *hash, bf_diagnostic *diagnostic);
+/* Seconds that bf_cases_judge may take. */
+double bf_cases_judge_seconds(const bf_loaded_cases *loaded);
+/* Fills result: the conflicts of each case, without a hash and with this one, for data that are
+ * moved as joint says (NULL: not at all). After `until` (bf_seconds, 0: never) they are estimated,
+ * which counted then says. */
+int bf_cases_judge(bf_loaded_cases *loaded, const char *hash, const bf_joint *joint, double until,
+                   bf_diagnostic *diagnostic);
+
+/* Where options have further cases, which must be on the same machine: *merged becomes all their
+ * accesses with those of workload, which the caller frees; else NULL. */
+int bf_cases_merge(const bf_machine *machine, const bf_workload *workload,
+                   const bf_solve_options *options, bf_workload **merged,
+                   bf_diagnostic *diagnostic);
 
 #endif

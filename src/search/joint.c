@@ -1,6 +1,7 @@
 /* A hash, padding and the base address together. */
 #include "search/joint.h"
 
+#include "search/cases.h"
 #include "search/search.h"
 
 #include <stdlib.h>
@@ -20,6 +21,7 @@ typedef struct joining {
   unsigned base_bytes; /* the least base but 0 */
   double started;
   bf_joint candidate[BF_JOINT_PADDINGS * BF_JOINT_BASES];
+  uint64_t lower[BF_JOINT_PADDINGS * BF_JOINT_BASES]; /* no hash of the candidate leaves fewer */
   unsigned count;
 } joining;
 
@@ -129,20 +131,22 @@ static int list_candidates(joining *j, bf_diagnostic *diagnostic) {
 
 /* ---- Searching ---- */
 
-/* The best hash of data that are moved so, in the time that is left to each of those that follow.
- */
-static int search(const joining *j, unsigned number, size_t step, bf_joint *how,
-                  bf_diagnostic *diagnostic) {
+/* Seconds that are left for searching, of which a tenth of the limit is kept back. */
+static double seconds_left(const joining *j) {
+  return j->started + 0.9 * j->options.time_limit_seconds - bf_seconds();
+}
+
+/* The best hash of data that are moved so, in its share of the time that is left to so many. */
+static int search(const joining *j, unsigned many, bf_joint *how, bf_diagnostic *diagnostic) {
   bf_solve_options options = j->options;
   bf_workload *moved;
   if (j->options.time_limit_seconds > 0) {
-    double left = j->started + 0.9 * j->options.time_limit_seconds - bf_seconds();
-    options.time_limit_seconds = left / (j->count - number);
+    options.time_limit_seconds = seconds_left(j) / many;
     if (options.time_limit_seconds < 1e-3)
       options.time_limit_seconds = 1e-3;
   }
   options.logger = (bf_logger){0};
-  BF_TRY(bf_joint_move(j->machine, j->workload, how, step, &moved, diagnostic));
+  BF_TRY(bf_joint_move(j->machine, j->workload, how, j->step, &moved, diagnostic));
   int error = bf_solve_watched(j->machine, moved, &options, j->watch, &how->solution, diagnostic);
   how->solution.bytes_wasted = bytes_wasted(j, how);
   bf_workload_free(moved);
@@ -157,66 +161,137 @@ static bool is_better(const bf_joint *a, const bf_joint *b) {
   return a->solution.cost.instructions < b->solution.cost.instructions;
 }
 
-/* Tries all candidates as long as there is time, the first one whatever the time. The bound is that
- * of all of them: 0 where one was left out. */
-static int try_all(joining *j, bf_joint *best, bf_diagnostic *diagnostic) {
-  uint64_t lower = UINT64_MAX;
-  bool is_proven = true;
-  unsigned tried = 0;
-  for (; tried < j->count; tried++) {
-    bf_joint *own = &j->candidate[tried];
-    double limit = j->options.time_limit_seconds;
-    bool is_late = limit > 0 && bf_seconds() - j->started > 0.9 * limit;
-    if (tried && (is_late || !bf_search_goes_on(j->watch, tried, j->count)))
-      break;
-    BF_TRY(search(j, tried, j->step, own, diagnostic));
-    lower = own->solution.lower_bound < lower ? own->solution.lower_bound : lower;
-    is_proven = is_proven && own->solution.proven;
-    bool is_first = best->solution.hash == NULL;
-    if (is_first || is_better(own, best)) {
-      bf_joint before = *best;
-      *best = *own;
-      *own = before;
-    }
-    bf_solution_clear(&own->solution);
-    if (best->solution.conflicts_after == 0 && best->solution.bytes_wasted == 0) {
-      tried++;
-      break;
-    }
+/* Tries a candidate, which is one of so many that are left. */
+static int try_one(joining *j, unsigned number, unsigned many, bf_joint *best,
+                   bf_diagnostic *diagnostic) {
+  bf_joint own = j->candidate[number];
+  BF_TRY(search(j, many, &own, diagnostic));
+  if (own.solution.lower_bound > j->lower[number])
+    j->lower[number] = own.solution.lower_bound;
+  if (!best->solution.hash || is_better(&own, best)) {
+    bf_solution_clear(&best->solution);
+    *best = own;
+  } else {
+    bf_solution_clear(&own.solution);
   }
-  best->tried = tried;
-  best->all = j->count;
-  bool is_whole = tried == j->count;
-  best->solution.lower_bound = is_whole ? lower : 0;
-  best->solution.proven = best->solution.conflicts_after == 0 || (is_whole && is_proven);
   return BF_OK;
 }
 
-/* Counts the answer again on all accesses, where candidates were compared by some. */
-static int count_whole(const joining *j, bf_joint *best, bf_diagnostic *diagnostic) {
+/* Whether there is time for one more, of which so many were tried. */
+static bool goes_on(const joining *j, unsigned tried) {
+  return (j->options.time_limit_seconds <= 0 || seconds_left(j) > 0) &&
+         bf_search_goes_on(j->watch, tried, j->count);
+}
+
+static bool is_perfect(const bf_joint *best) {
+  return best->solution.conflicts_after == 0 && best->solution.bytes_wasted == 0;
+}
+
+/* Candidates that may leave fewer conflicts than the best so far. */
+static unsigned count_open(const joining *j, const bf_joint *best) {
+  unsigned open = 0;
+  for (unsigned i = 0; i < j->count; i++)
+    open += j->lower[i] < best->solution.conflicts_after;
+  return open;
+}
+
+/* Searches candidates that may be better again, while time is left: they share it. */
+static int try_again(joining *j, bf_joint *best, bf_diagnostic *diagnostic) {
+  for (unsigned open; j->options.time_limit_seconds > 0 && (open = count_open(j, best)) > 0;)
+    for (unsigned i = 0; i < j->count; i++) {
+      if (j->lower[i] >= best->solution.conflicts_after)
+        continue;
+      if (!goes_on(j, j->count))
+        return BF_OK;
+      BF_TRY(try_one(j, i, open, best, diagnostic));
+      open -= open > 1;
+    }
+  return BF_OK;
+}
+
+/* Tries all candidates as long as there is time, the first one whatever the time. The bound is that
+ * of all of them: 0 where one was left out. */
+static int try_all(joining *j, bf_joint *best, bf_diagnostic *diagnostic) {
+  unsigned tried = 0;
+  for (; tried < j->count && !(tried && is_perfect(best)); tried++) {
+    if (tried && !goes_on(j, tried))
+      break;
+    BF_TRY(try_one(j, tried, j->count - tried, best, diagnostic));
+  }
+  bool is_whole = tried == j->count;
+  if (is_whole)
+    BF_TRY(try_again(j, best, diagnostic));
+  uint64_t lower = best->solution.conflicts_after;
+  for (unsigned i = 0; i < j->count; i++)
+    lower = j->lower[i] < lower ? j->lower[i] : lower;
+  best->tried = tried;
+  best->all = j->count;
+  best->solution.lower_bound = lower;
+  best->solution.proven = lower == best->solution.conflicts_after;
+  return BF_OK;
+}
+
+static uint64_t executions_of(const bf_workload *workload) {
+  uint64_t sum = 0;
+  for (size_t i = 0; i < bf_workload_size(workload); i++)
+    sum += bf_workload_get(workload, i)->count;
+  return sum;
+}
+
+/* Every how many accesses there is time for. */
+static size_t affordable_step(size_t accesses, double until) {
+  const double seconds_an_access = 5e-7;
+  double most = until > 0 ? (until - bf_seconds()) / seconds_an_access : (double)accesses;
+  most = most > FEW ? most : FEW;
+  return (double)accesses > most ? (size_t)((double)accesses / most) + 1 : 1;
+}
+
+int bf_joint_count(const bf_machine *machine, const bf_workload *workload, const bf_joint *how,
+                   const bf_hash *hash, double until, bf_estimate *estimate,
+                   bf_diagnostic *diagnostic) {
   bf_workload *moved;
-  BF_TRY(bf_problem_conflicts(j->machine, j->workload, NULL, &best->solution.conflicts_before,
-                              diagnostic));
-  if (j->step == 1)
-    return BF_OK;
-  BF_TRY(bf_joint_move(j->machine, j->workload, best, 1, &moved, diagnostic));
-  int error = bf_problem_conflicts(j->machine, moved, best->solution.hash,
-                                   &best->solution.conflicts_after, diagnostic);
+  size_t step = affordable_step(bf_workload_size(workload), until);
+  BF_TRY(bf_joint_move(machine, workload, how, step, &moved, diagnostic));
+  const bf_solve_case own = {machine, moved};
+  const bf_cases cases = {&own, 1};
+  int error = bf_cases_estimate(&cases, hash, 0, estimate, diagnostic);
+  if (!error && step > 1) {
+    double by = (double)executions_of(workload) / (double)executions_of(moved);
+    estimate->share = 1 / (double)step;
+    estimate->conflicts = (uint64_t)(by * (double)estimate->conflicts);
+    estimate->wavefronts = (uint64_t)(by * (double)estimate->wavefronts);
+  }
   bf_workload_free(moved);
-  best->solution.proven = best->solution.conflicts_after == 0;
   return error;
 }
 
-int bf_solve_joint_watched(const bf_machine *machine, const bf_workload *workload,
-                           const bf_solve_options *options, const bf_search_watch *watch,
-                           bf_joint *joint, bf_diagnostic *diagnostic) {
+/* Counts the answer again on all accesses that there is time for, where candidates were compared by
+ * some. */
+static int count_whole(const joining *j, bf_joint *best, bf_diagnostic *diagnostic) {
+  const bf_solve_case own = {j->machine, j->workload};
+  const bf_cases cases = {&own, 1};
+  double limit = j->options.time_limit_seconds, until = limit > 0 ? j->started + limit : 0;
+  bf_estimate before, after;
+  BF_TRY(bf_cases_estimate(&cases, NULL, until, &before, diagnostic));
+  best->solution.conflicts_before = before.conflicts;
+  if (j->step == 1)
+    return BF_OK;
+  BF_TRY(bf_joint_count(j->machine, j->workload, best, best->solution.hash, until, &after,
+                        diagnostic));
+  best->solution.conflicts_after = after.conflicts;
+  best->solution.proven = after.conflicts == 0 && after.share == 1;
+  if (j->watch && j->watch->share)
+    *j->watch->share = after.share < before.share ? after.share : before.share;
+  return BF_OK;
+}
+
+/* The same for accesses of one workload. */
+static int solve(const bf_machine *machine, const bf_workload *workload,
+                 const bf_solve_options *options, double started, const bf_search_watch *watch,
+                 bf_joint *joint, bf_diagnostic *diagnostic) {
   const bf_solve_case own = {machine, workload};
   const bf_cases cases = {&own, 1};
   size_t accesses = bf_workload_size(workload);
-  memset(joint, 0, sizeof *joint);
-  if (options->method != BF_METHOD_EXACT || options->also_count || options->shared_file)
-    return bf_fail(diagnostic, BF_BAD_INPUT,
-                   "padding and base go with an exact search for one trace on one machine");
   joining *j = calloc(1, sizeof *j);
   if (!j)
     return bf_no_memory(diagnostic);
@@ -227,7 +302,8 @@ int bf_solve_joint_watched(const bf_machine *machine, const bf_workload *workloa
                  .geometry = bf_machine_geometry(machine),
                  .extent = bf_cases_extent(&cases),
                  .step = accesses > MOST_ACCESSES ? accesses / MOST_ACCESSES : 1,
-                 .started = bf_seconds()};
+                 .started = started};
+  j->options.also_count = 0;
   if (!j->options.granule_bytes)
     j->options.granule_bytes = j->extent.widest_bytes > 4 ? j->extent.widest_bytes : 4;
   j->base_bytes = j->geometry.word_bytes > j->options.granule_bytes ? j->geometry.word_bytes
@@ -238,9 +314,23 @@ int bf_solve_joint_watched(const bf_machine *machine, const bf_workload *workloa
   if (!error)
     error = count_whole(j, joint, diagnostic);
   joint->solution.seconds = bf_seconds() - j->started;
-  for (unsigned i = 0; i < j->count; i++)
-    bf_solution_clear(&j->candidate[i].solution);
   free(j);
+  return error;
+}
+
+int bf_solve_joint_watched(const bf_machine *machine, const bf_workload *workload,
+                           const bf_solve_options *options, const bf_search_watch *watch,
+                           bf_joint *joint, bf_diagnostic *diagnostic) {
+  bf_workload *merged;
+  double started = bf_seconds();
+  memset(joint, 0, sizeof *joint);
+  if (options->method != BF_METHOD_EXACT || options->shared_file)
+    return bf_fail(diagnostic, BF_BAD_INPUT,
+                   "padding and base go with an exact search that is not shared");
+  BF_TRY(bf_cases_merge(machine, workload, options, &merged, diagnostic));
+  int error =
+      solve(machine, merged ? merged : workload, options, started, watch, joint, diagnostic);
+  bf_workload_free(merged);
   if (error)
     bf_joint_clear(joint);
   return error;

@@ -7,6 +7,7 @@
 #ifndef BF_SEARCH_JOINT_H
 #define BF_SEARCH_JOINT_H
 
+#include "search/problem.h"
 #include "search/watch.h"
 
 enum { BF_JOINT_PADDINGS = 9, BF_JOINT_BASES = 8 };
@@ -19,5 +20,10 @@ int bf_solve_joint_watched(const bf_machine *machine, const bf_workload *workloa
 /* The accesses with data that begin base_bytes later, and with pad_words after every row_words. */
 int bf_joint_move(const bf_machine *machine, const bf_workload *workload, const bf_joint *how,
                   size_t step, bf_workload **moved, bf_diagnostic *diagnostic);
+/* The conflicts that a hash leaves of data that are moved so; where there is no time for all
+ * accesses until then (bf_seconds, 0: there is), estimated from some that are spread over them. */
+int bf_joint_count(const bf_machine *machine, const bf_workload *workload, const bf_joint *how,
+                   const bf_hash *hash, double until, bf_estimate *estimate,
+                   bf_diagnostic *diagnostic);
 
 #endif
