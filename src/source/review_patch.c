@@ -182,9 +182,11 @@ static void refuse_adrift(const bf_review *review, bf_review_array *array) {
 
 /* Says why memory whose size comes with the launch stays as it is where other launches may use less
  * of it than those looked at: an XOR moves elements within whole rows of banks, which may then be
- * those of somebody else, or of nobody. */
+ * those of somebody else, or of nobody. One that stays in its row, `s[y][x ^ (y & 31)]`, does not.
+ */
 static void refuse_unsized(const bf_review *review, bf_review_array *array) {
-  for (size_t i = 0; i < review->arrays && array->declared->is_open && !array->problem[0]; i++) {
+  bool stays = !array->declared->is_open || bf_index_is_direct(&array->patched.map, &array->shared);
+  for (size_t i = 0; i < review->arrays && !stays && !array->problem[0]; i++) {
     const bf_review_array *own = &review->array[i];
     size_t kernel = bf_review_kernel(review, own);
     bool is_analyzed = own->declared == array->declared && kernel < review->names.kernels &&

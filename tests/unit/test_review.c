@@ -486,17 +486,20 @@ static void test_check(void **state) {
                            "add.u32 %r1, %r1, %r2;\n.loc 1 3 1\nst.shared.u32 [%r1], %r2;\n"       \
                            "st.shared.u32 [%r1+124], %r2;\nret;\n}\n.file 1 \"a.cu\"\n"
 
+static const char flat[] = "  extern __shared__ int s[];\n"
+                           "  s[threadIdx.x * n] = s[threadIdx.x * n + 31] = 1;\n";
+static const char rows[] = "  extern __shared__ int s[][32];\n"
+                           "  s[threadIdx.x * n / 32][0] = s[threadIdx.x * n / 32][31] = 1;\n";
+
 /* Patches a kernel with such memory, for the launches that the source has. */
-static void assert_unsized(const char *ptx, const char *launches, const char *problem) {
+static void assert_unsized(const char *ptx, const char *body, const char *launches,
+                           const char *problem) {
   static const uint32_t none[3] = {0, 1, 1};
   bf_diagnostic diagnostic;
   bf_text source = {0};
   char path[64];
   bed *b = open_bed(ptx, NULL);
-  bf_text_addf(&source,
-               "__global__ void k(float *p, int n) {\n  extern __shared__ int s[];\n"
-               "  s[threadIdx.x * n] = s[threadIdx.x * n + 31] = 1;\n}\n%s",
-               launches);
+  bf_text_addf(&source, "__global__ void k(float *p, int n) {\n%s}\n%s", body, launches);
   write_file(b, "a.cu", source.data, path);
   must(bf_review_read_source(&b->review, path, &diagnostic), &diagnostic);
   must(bf_review_add_analysis(&b->review, none, &diagnostic), &diagnostic);
@@ -510,21 +513,23 @@ static void assert_unsized(const char *ptx, const char *launches, const char *pr
   close_bed(b);
 }
 
-/* An XOR may leave what another launch uses of it. */
+/* An XOR may leave what another launch uses of it, unless it stays in rows of the source. */
 static void test_unsized(void **state) {
   (void)state;
   static const char differ[] = "its size comes with the launch, and how much of it k uses may "
                                "differ between launches";
   static const char values[] = "its size comes with the launch, and how much of it k uses hangs on "
                                "values that are not known";
-  assert_unsized(UNSIZED("32"), "void f(float *p) { k<<<1, 32, 4096>>>(p, 32); }\n", "");
-  assert_unsized(UNSIZED("%r3"), "void f(float *p) { k<<<1, 32, 4096>>>(p, 32); }\n", "");
-  assert_unsized(UNSIZED("%r3"), "void f(float *p, int n) { k<<<1, 32, n * 128>>>(p, n); }\n",
-                 values);
-  assert_unsized(UNSIZED("32"), "", differ);
-  assert_unsized(UNSIZED("32"),
+  static const char one[] = "void f(float *p) { k<<<1, 32, 4096>>>(p, 32); }\n";
+  static const char any[] = "void f(float *p, int n) { k<<<1, 32, n * 128>>>(p, n); }\n";
+  assert_unsized(UNSIZED("32"), flat, one, "");
+  assert_unsized(UNSIZED("%r3"), flat, one, "");
+  assert_unsized(UNSIZED("%r3"), flat, any, values);
+  assert_unsized(UNSIZED("%r3"), rows, any, "");
+  assert_unsized(UNSIZED("32"), flat, "", differ);
+  assert_unsized(UNSIZED("32"), flat,
                  "void f(float *p, int t) { k<<<1, 32>>>(p, 32);\nk<<<1, t>>>(p, 32); }\n", differ);
-  assert_unsized(UNSIZED("%r3"),
+  assert_unsized(UNSIZED("%r3"), flat,
                  "void f(float *p) { k<<<1, 32>>>(p, 32);\nk<<<1, 32>>>(p, 19); }\n", differ);
 }
 
