@@ -212,8 +212,16 @@ static void write_message(const bf_finding *finding, bf_text *text) {
     bf_text_addf(text, ". %s", finding->what);
 }
 
+/* The name of a file as a reference of RFC 3986. */
+static void write_uri(const char *file, bf_text *text) {
+  static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-._~/";
+  bf_text_puts(text, file[0] == '/' ? "file://" : "");
+  for (; *file; file++)
+    bf_text_addf(text, strchr(plain, *file) ? "%c" : "%%%02X", (unsigned char)*file);
+}
+
 static void write_result(const bf_finding *finding, bf_json *json) {
-  bf_text message = {0};
+  bf_text message = {0}, uri = {0};
   write_message(finding, &message);
   bf_json_begin(json, NULL, '{', false);
   bf_json_string(json, "ruleId", "bank-conflict");
@@ -226,7 +234,8 @@ static void write_result(const bf_finding *finding, bf_json *json) {
     bf_json_begin(json, NULL, '{', false);
     bf_json_begin(json, "physicalLocation", '{', false);
     bf_json_begin(json, "artifactLocation", '{', true);
-    bf_json_string(json, "uri", finding->file);
+    write_uri(finding->file, &uri);
+    bf_json_string(json, "uri", uri.data ? uri.data : "");
     bf_json_end(json, '}');
     bf_json_begin(json, "region", '{', true);
     bf_json_number(json, "startLine", finding->line ? finding->line : 1);
@@ -236,6 +245,8 @@ static void write_result(const bf_finding *finding, bf_json *json) {
   }
   bf_json_end(json, ']');
   bf_json_end(json, '}');
+  json->text->failed |= uri.failed;
+  bf_text_free(&uri);
   bf_text_free(&message);
 }
 

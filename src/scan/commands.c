@@ -23,11 +23,12 @@ static int fail(const parser *p, const char *what) {
       line++;
       first = c + 1;
     }
-  char text[200];
-  snprintf(text, sizeof text, "%.*s", (int)strcspn(first, "\n"), first);
-  size_t column = (size_t)(p->at - first);
-  return bf_fail_at(p->diagnostic, p->file, line, text,
-                    text + (column < strlen(text) ? column : strlen(text)), "%s", what);
+  char *text = strndup(first, strcspn(first, "\n"));
+  if (!text)
+    return bf_no_memory(p->diagnostic);
+  bf_fail_at(p->diagnostic, p->file, line, text, text + (p->at - first), "%s", what);
+  free(text);
+  return BF_BAD_INPUT;
 }
 
 /* ---- JSON ---- */

@@ -192,6 +192,18 @@ static int list_folder(const char *folder, bf_arena *arena, char ***names, size_
   return error;
 }
 
+/* Lists what cannot be searched with the reason, where it was found in a folder. */
+static int keep_fault(scan_files *files, const char *shown, int error, bf_diagnostic *diagnostic) {
+  if (error == BF_OK || error == BF_NO_MEMORY)
+    return error;
+  scan_unit *own = scan_add_unit(files, shown, shown, SCAN_IMAGES);
+  const char *fault = bf_arena_copy(files->arena, diagnostic->message);
+  if (!own || !fault)
+    return bf_no_memory(diagnostic);
+  own->fault = fault;
+  return BF_OK;
+}
+
 /* What is in a folder; symbolic links to folders are not followed. */
 static int visit_folder(scan_files *files, const char *shown, const char *folder, unsigned depth,
                         bf_diagnostic *diagnostic) {
@@ -207,6 +219,7 @@ static int visit_folder(scan_files *files, const char *shown, const char *folder
         (S_ISDIR(status.st_mode) && (lstat(inner, &status) != 0 || S_ISLNK(status.st_mode))))
       continue;
     error = visit(files, name, inner, depth + 1, false, diagnostic);
+    error = keep_fault(files, name, error, diagnostic);
   }
   free(names);
   return error;

@@ -21,6 +21,7 @@ typedef struct scan_unit {
   const char *folder; /* in which it is compiled, or NULL */
   char **command;     /* that compiles it, ending with NULL, or NULL */
   bool is_named;      /* by the user, so that it must hold something */
+  const char *fault;  /* why it cannot be looked at, where that was seen when files were listed */
 } scan_unit;
 
 typedef struct scan_files {

@@ -195,6 +195,8 @@ int scan_open(const scan_unit *unit, const bf_scan_options *options, scan_images
               bf_text *inputs, bf_diagnostic *diagnostic) {
   char folder[PATH_MAX];
   *images = (scan_images){0};
+  if (unit->fault)
+    return bf_fail_file(diagnostic, BF_BAD_INPUT, unit->path, "%s", unit->fault);
   if (unit->kind == SCAN_IMAGES)
     return bf_fatbin_open(unit->file, &images->fatbin, diagnostic);
   BF_TRY(bf_process_make_folder(folder, diagnostic));

@@ -70,6 +70,65 @@ static bool read_bracket(const bf_source *source, size_t at, sizes *s) {
          read_sizes(source, at + 1, source->token[at].partner, s);
 }
 
+/* What a dim3 is declared with at token at: block(32, 8), block{32, 8}, block = dim3(32, 8),
+ * block = {32, 8}, or nothing. */
+static bool read_declared(const bf_source *source, size_t at, sizes *s) {
+  if (bf_source_is(source, at + 1, ";") || bf_source_is(source, at + 1, ",")) {
+    memset(s->argument, 0, sizeof s->argument);
+    s->side[0] = s->side[1] = s->side[2] = 1;
+    return true;
+  }
+  if (!bf_source_is(source, at + 1, "="))
+    return read_bracket(source, at + 1, s);
+  size_t first = at + 2 + bf_source_is(source, at + 2, "dim3");
+  return (first > at + 2 || bf_source_is(source, first, "{")) && read_bracket(source, first, s);
+}
+
+/* Takes `block.x = 64;` behind the declaration of a dim3 at token at, at token member, which is x,
+ * y or z; false where it is set in another way, or its value is not known. */
+static bool read_member(const bf_source *source, size_t member, sizes *s) {
+  static const char *const names[] = {"x", "y", "z"};
+  size_t end = member + 2;
+  unsigned side = 0;
+  uint64_t value;
+  while (side < 3 && !bf_source_is(source, member, names[side]))
+    side++;
+  while (end < source->tokens && !bf_source_is(source, end, ";"))
+    end++;
+  if (side == 3 || !bf_source_is(source, member + 1, "=") ||
+      !bf_source_host_value(source, member + 2, end, &value) || !value || value > s->most)
+    return false;
+  s->side[side] = (uint32_t)value;
+  s->argument[side] = 0;
+  return true;
+}
+
+/* The sizes of a dim3 that is declared at token at, where they are used at token use: members may
+ * be set in between, each in a statement of the same block. */
+static bool read_variable(const bf_source *source, size_t at, size_t use, sizes *s) {
+  int depth = 0;
+  if (!read_declared(source, at, s))
+    return false;
+  for (size_t i = at + 1; i + 3 < use; i++) {
+    depth += bf_source_is(source, i, "{") - bf_source_is(source, i, "}");
+    if (!same_word(source, i, at))
+      continue;
+    bool is_member = bf_source_is(source, i + 1, ".");
+    size_t sign = is_member ? i + 3 : i + 1;
+    const bf_source_token *token = &source->token[sign];
+    bool is_set = token->size && source->text[token->at + token->size - 1] == '=' &&
+                  !bf_source_is(source, sign, "==") && !bf_source_is(source, sign, "!=") &&
+                  !bf_source_is(source, sign, "<=") && !bf_source_is(source, sign, ">=");
+    bool is_statement =
+        depth == 0 && (bf_source_is(source, i - 1, ";") || bf_source_is(source, i - 1, "{") ||
+                       bf_source_is(source, i - 1, "}"));
+    bool is_lent = bf_source_is(source, i - 1, "&") && !is_member;
+    if (is_lent || (is_set && !(is_member && is_statement && read_member(source, i + 2, s))))
+      return false;
+  }
+  return true;
+}
+
 /* The block of an argument, or the grid: a number, dim3(...), or the name of a dim3 that is
  * declared before. */
 static bool read_block(const bf_source *source, size_t first, size_t end, sizes *s) {
@@ -78,9 +137,7 @@ static bool read_block(const bf_source *source, size_t first, size_t end, sizes 
   if (end == first + 1 && source->token[first].kind == BF_SOURCE_WORD)
     for (size_t at = first; at-- > 1;)
       if (same_word(source, at, first) && bf_source_is_dim3(source, at))
-        return read_bracket(source, at + 1, s) ||
-               (bf_source_is(source, at + 1, "=") && bf_source_is(source, at + 2, "dim3") &&
-                read_bracket(source, at + 3, s));
+        return read_variable(source, at, first, s);
   return read_sizes(source, first, end, s);
 }
 

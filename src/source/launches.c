@@ -35,7 +35,21 @@ static size_t write_key(char key[MOST_KEY], const char *file, nearness near, con
   return size < MOST_KEY ? (size_t)size : MOST_KEY - 1;
 }
 
-/* Adds a launch to those of a name, unless it is known, or there are many. */
+/* Whether a launch is not added: its block is not known, or that of one that is there, or there are
+ * many. Of these all are noted but those that have the values of one that is there too. */
+static bool is_left_out(bf_launched *own, const bf_source_launch *launch) {
+  for (unsigned i = 0; i < own->count && launch->is_known; i++)
+    if (memcmp(own->block[i], launch->block, sizeof own->block[i]) == 0 &&
+        memcmp(own->argument[i], launch->argument, sizeof own->argument[i]) == 0) {
+      own->is_cut |= strcmp(own->values[i], launch->values) != 0;
+      return true;
+    }
+  bool is_left = !launch->is_known || own->count == BF_MOST_LAUNCHED;
+  own->is_cut |= is_left;
+  return is_left;
+}
+
+/* Adds a launch to those of a name, or notes that it is left out. */
 static int add_to(bf_source_launches *launches, const char *name, const char *file, nearness near,
                   const bf_source_launch *launch, bf_diagnostic *diagnostic) {
   char key[MOST_KEY];
@@ -46,11 +60,7 @@ static int add_to(bf_source_launches *launches, const char *name, const char *fi
   if (!place || !*place)
     return bf_no_memory(diagnostic);
   bf_launched *own = *place;
-  for (unsigned i = 0; i < own->count; i++)
-    if (memcmp(own->block[i], launch->block, sizeof own->block[i]) == 0 &&
-        memcmp(own->argument[i], launch->argument, sizeof own->argument[i]) == 0)
-      return BF_OK;
-  if (own->count == BF_MOST_LAUNCHED)
+  if (is_left_out(own, launch))
     return BF_OK;
   const char *slash = strrchr(file, '/');
   char text[512];
@@ -98,8 +108,7 @@ static int read_file(bf_source_launches *launches, const char *path, bf_diagnost
     error = bf_source_read(path, text.data, text.size, &source, &unused);
   error = error == BF_NO_MEMORY ? bf_no_memory(diagnostic) : BF_OK;
   while (!error && source && bf_source_next_launch(source, &cursor, &launch))
-    if (launch.is_known)
-      error = add(launches, path, &launch, diagnostic);
+    error = add(launches, path, &launch, diagnostic);
   bf_source_free(source);
   bf_text_free(&text);
   return error;
@@ -151,7 +160,7 @@ static bool fill_sides(const char *readable, uint8_t argument[3], uint32_t block
 
 /* The launches of an instance, of those of its template. */
 static bool fill_all(const bf_launched *own, const char *readable, bf_launched *found) {
-  *found = (bf_launched){.count = 0};
+  *found = (bf_launched){.is_cut = own->is_cut};
   for (unsigned i = 0; i < own->count; i++) {
     unsigned to = found->count;
     memcpy(found->block[to], own->block[i], sizeof own->block[i]);
@@ -182,18 +191,25 @@ static bool drop_argument(char *name, size_t *size) {
   return false;
 }
 
+/* The launches of a name that are as near as that; NULL where the block of none is known. */
+static const bf_launched *find_name(const bf_source_launches *launches, const char *file,
+                                    nearness near, const char *name, size_t size) {
+  char key[MOST_KEY];
+  const bf_launched *own =
+      bf_table_find(&launches->by_kernel, key, write_key(key, file, near, name, size));
+  return own && own->count ? own : NULL;
+}
+
 /* The launches of a kernel that are as near as that: of its instance, of one whose last arguments
  * are deduced, or of any. instance is without spaces. */
 static const bf_launched *find_near(const bf_source_launches *launches, const char *file,
                                     nearness near, const char *instance, size_t size, size_t bare) {
-  char key[MOST_KEY], name[2 * BF_SOURCE_MOST_NAME];
+  char name[2 * BF_SOURCE_MOST_NAME];
   memcpy(name, instance, size);
-  const bf_launched *own =
-      bf_table_find(&launches->by_kernel, key, write_key(key, file, near, name, size));
+  const bf_launched *own = find_name(launches, file, near, name, size);
   while (!own && drop_argument(name, &size))
-    own = bf_table_find(&launches->by_kernel, key, write_key(key, file, near, name, size));
-  return own ? own
-             : bf_table_find(&launches->by_kernel, key, write_key(key, file, near, name, bare));
+    own = find_name(launches, file, near, name, size);
+  return own ? own : find_name(launches, file, near, name, bare);
 }
 
 /* Whether a character ends a whole number that is a template argument, as in <512u>: size

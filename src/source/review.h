@@ -64,6 +64,7 @@ typedef struct bf_review {
   bf_launched *taken; /* by kernel: for which blocks it was analysed; count 0: it was not */
   bool *is_partial;  /* by kernel: accesses were passed over, or their addresses rest on assumptions
                       */
+  bool *is_guessed;  /* by kernel: it may be launched in other ways than those looked at */
   bf_text text;      /* of the source */
   bf_source *source; /* NULL: not known */
   bf_patch patch;

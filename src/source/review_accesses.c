@@ -178,7 +178,7 @@ static int choose_likely(const bf_ptx_module *module, const bf_ptx_function *ker
 
 /* The shapes of the blocks of a kernel: what it requires, what is given, what launches in the
  * source have, or what is most likely. */
-static int find_shapes(const bf_review *review, const bf_source_launches *launches, size_t number,
+static int find_shapes(bf_review *review, const bf_source_launches *launches, size_t number,
                        const uint32_t block[3], bf_launched *own, bf_diagnostic *diagnostic) {
   const bf_ptx_function *kernel = review->names.kernel[number];
   const char *readable = review->array[review->first[number]].kernel_name;
@@ -186,7 +186,9 @@ static int find_shapes(const bf_review *review, const bf_source_launches *launch
   *own = (bf_launched){.count = 1, .block = {{block[0], block[1], block[2]}}};
   if (block[0] || bf_ptx_required_block(kernel, own->block[0]))
     return BF_OK;
-  if (bf_source_launches_find(launches, file, readable, own))
+  bool is_launched = bf_source_launches_find(launches, file, readable, own);
+  review->is_guessed[number] = !is_launched || own->is_cut;
+  if (is_launched)
     return BF_OK;
   *own = (bf_launched){.count = 1};
   return choose_likely(review->module, kernel, own->block[0], diagnostic);

@@ -21,6 +21,8 @@ bool bf_review_is_function(const bf_source *source, size_t index, const char *re
 /* Whether a line is part of a statement that has one of the uses. */
 bool bf_review_is_of_use(const bf_source *source, const bf_source_use *use, size_t uses,
                          uint64_t line);
+/* The number of the kernel of an array; the number of kernels where it has none. */
+size_t bf_review_kernel(const bf_review *review, const bf_review_array *array);
 /* The same array in another review, or NULL. */
 const bf_review_array *bf_review_same(const bf_review *review, const bf_review_array *array);
 /* Makes arrays of the pointers that kernels carve open arrays with. */

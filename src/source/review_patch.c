@@ -180,6 +180,25 @@ static void refuse_adrift(const bf_review *review, bf_review_array *array) {
                    : "is not seen: nobody accesses the bytes before its own");
 }
 
+/* Says why memory whose size comes with the launch stays as it is where other launches may use less
+ * of it than those looked at: an XOR moves elements within whole rows of banks, which may then be
+ * those of somebody else, or of nobody. One that stays in its row, `s[y][x ^ (y & 31)]`, does not.
+ */
+static void refuse_unsized(const bf_review *review, bf_review_array *array) {
+  bool stays = !array->declared->is_open || bf_index_is_direct(&array->patched.map, &array->shared);
+  for (size_t i = 0; i < review->arrays && !stays && !array->problem[0]; i++) {
+    const bf_review_array *own = &review->array[i];
+    size_t kernel = bf_review_kernel(review, own);
+    bool is_analyzed = own->declared == array->declared && kernel < review->names.kernels &&
+                       review->taken[kernel].count;
+    if (is_analyzed && (review->is_partial[kernel] || review->is_guessed[kernel]))
+      snprintf(array->problem, sizeof array->problem,
+               "its size comes with the launch, and how much of it %.60s uses %s", own->kernel_name,
+               review->is_partial[kernel] ? "hangs on values that are not known"
+                                          : "may differ between launches");
+  }
+}
+
 /* Tries to change an array in one way: adds its edits, or says why there are none. */
 static int try_change(bf_review *review, bf_review_array *array, const bf_suggestion *suggestion,
                       bf_diagnostic *diagnostic) {
@@ -189,6 +208,8 @@ static int try_change(bf_review *review, bf_review_array *array, const bf_sugges
     bf_patch_array change = bf_review_change(array, &array->patched);
     array->problem[0] = 0;
     refuse_adrift(review, array);
+    if (!array->problem[0])
+      refuse_unsized(review, array);
     if (!array->problem[0])
       BF_TRY(find_problem(review, array, diagnostic));
     if (!array->problem[0])

@@ -64,13 +64,18 @@ static unsigned smallest_element(const bf_review *review, const bf_review_array 
   return bytes;
 }
 
+size_t bf_review_kernel(const bf_review *review, const bf_review_array *array) {
+  size_t kernel = 0;
+  while (kernel < review->names.kernels && review->names.kernel[kernel] != array->kernel)
+    kernel++;
+  return kernel;
+}
+
 /* Whether all accesses to an array are known, and are where the change puts them. */
 static bool is_moved(const bf_review *review, const bf_review_array *array,
                      const bf_review *patched) {
   const bf_review_array *own = patched ? bf_review_same(patched, array) : NULL;
-  size_t kernel = 0;
-  while (kernel < review->names.kernels && review->names.kernel[kernel] != array->kernel)
-    kernel++;
+  size_t kernel = bf_review_kernel(review, array);
   if (!own || kernel == review->names.kernels || review->is_partial[kernel])
     return false;
   unsigned bytes = array->is_adrift ? smallest_element(review, array) : array->shared.element_bytes;

@@ -276,6 +276,9 @@ static bool read_side(const reading *r, size_t name, uint64_t *value) {
   unsigned side = 0, found = 0;
   while (side < 3 && !bf_source_is(source, name + 2, sides[side]))
     side++;
+  for (size_t i = 1; i + 2 < source->tokens; i++)
+    if (is_same(source, i, name) && bf_source_is(source, i + 1, ".") && may_change(source, i + 2))
+      return false; /* a side is set somewhere */
   for (size_t i = 1; i < source->tokens && side < 3; i++) {
     size_t open = i + 1 + 2 * bf_source_is(source, i + 1, "=");
     if (!is_same(source, i, name) || !bf_source_is_dim3(source, i) ||

@@ -475,6 +475,64 @@ static void test_check(void **state) {
   close_bed(b);
 }
 
+/* ---- Memory whose size comes with the launch ---- */
+
+/* Threads write the first and the last word of rows, of 32 words or of as many as a parameter says.
+ */
+#define UNSIZED(stride)                                                                            \
+  ".extern " SHARED("s", ) ".entry _Z1kPfi(.param .u64 p, .param .u32 n)\n{\n.reg .b32 %r<5>;\n"   \
+                           "ld.param.u32 %r3, [n];\nmov.u32 %r1, s;\nmov.u32 %r2, %tid.x;\n"       \
+                           "mul.lo.u32 %r2, %r2, " stride ";\nshl.b32 %r2, %r2, 2;\n"              \
+                           "add.u32 %r1, %r1, %r2;\n.loc 1 3 1\nst.shared.u32 [%r1], %r2;\n"       \
+                           "st.shared.u32 [%r1+124], %r2;\nret;\n}\n.file 1 \"a.cu\"\n"
+
+static const char flat[] = "  extern __shared__ int s[];\n"
+                           "  s[threadIdx.x * n] = s[threadIdx.x * n + 31] = 1;\n";
+static const char rows[] = "  extern __shared__ int s[][32];\n"
+                           "  s[threadIdx.x * n / 32][0] = s[threadIdx.x * n / 32][31] = 1;\n";
+
+/* Patches a kernel with such memory, for the launches that the source has. */
+static void assert_unsized(const char *ptx, const char *body, const char *launches,
+                           const char *problem) {
+  static const uint32_t none[3] = {0, 1, 1};
+  bf_diagnostic diagnostic;
+  bf_text source = {0};
+  char path[64];
+  bed *b = open_bed(ptx, NULL);
+  bf_text_addf(&source, "__global__ void k(float *p, int n) {\n%s}\n%s", body, launches);
+  write_file(b, "a.cu", source.data, path);
+  must(bf_review_read_source(&b->review, path, &diagnostic), &diagnostic);
+  must(bf_review_add_analysis(&b->review, none, &diagnostic), &diagnostic);
+  unlink(path);
+  must(bf_review_find_declarations(&b->review, &diagnostic), &diagnostic);
+  patch(b, BF_SUGGEST_SWIZZLE);
+  assert_true(b->review.array[0].suggestions.conflicts > 0);
+  assert_string_equal(b->review.array[0].problem, problem);
+  assert_int_equal(b->review.array[0].is_patched, !*problem);
+  bf_text_free(&source);
+  close_bed(b);
+}
+
+/* An XOR may leave what another launch uses of it, unless it stays in rows of the source. */
+static void test_unsized(void **state) {
+  (void)state;
+  static const char differ[] = "its size comes with the launch, and how much of it k uses may "
+                               "differ between launches";
+  static const char values[] = "its size comes with the launch, and how much of it k uses hangs on "
+                               "values that are not known";
+  static const char one[] = "void f(float *p) { k<<<1, 32, 4096>>>(p, 32); }\n";
+  static const char any[] = "void f(float *p, int n) { k<<<1, 32, n * 128>>>(p, n); }\n";
+  assert_unsized(UNSIZED("32"), flat, one, "");
+  assert_unsized(UNSIZED("%r3"), flat, one, "");
+  assert_unsized(UNSIZED("%r3"), flat, any, values);
+  assert_unsized(UNSIZED("%r3"), rows, any, "");
+  assert_unsized(UNSIZED("32"), flat, "", differ);
+  assert_unsized(UNSIZED("32"), flat,
+                 "void f(float *p, int t) { k<<<1, 32>>>(p, 32);\nk<<<1, t>>>(p, 32); }\n", differ);
+  assert_unsized(UNSIZED("%r3"), flat,
+                 "void f(float *p) { k<<<1, 32>>>(p, 32);\nk<<<1, 32>>>(p, 19); }\n", differ);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_arrays),       cmocka_unit_test(test_no_kernel),
@@ -484,7 +542,7 @@ int main(void) {
       cmocka_unit_test(test_no_source),    cmocka_unit_test(test_instances),
       cmocka_unit_test(test_tentative),    cmocka_unit_test(test_shared),
       cmocka_unit_test(test_hidden),       cmocka_unit_test(test_refused),
-      cmocka_unit_test(test_check),
+      cmocka_unit_test(test_check),        cmocka_unit_test(test_unsized),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -144,16 +144,20 @@ static void launches_are_found(void **state) {
                              "  const dim3 rows = dim3(2, 3), sides(64, 2);\n"
                              "  e<<<rows, sides>>>(x);\n"
                              "  int e = 1 << 3;\n"
+                             "  dim3 p = {8, 4}, q; q.x = N; q.y = 2; if (q.x == 3) n++;\n"
+                             "  g<<<1, p>>>(x); h<<<1, q>>>(x); p.x *= 2; i<<<1, p>>>(x);\n"
+                             "  if (n) q.y = 3; j<<<1, q>>>(x); { dim3 r(4); if (n) { r.x = 2; }\n"
+                             "  k<<<1, r>>>(x); dim3 t(4); t = p; l<<<1, t>>>(x); dim3 u(5);\n"
+                             "  set(&u); m<<<1, u>>>(x); }\n"
                              "}\n";
   static const struct {
     const char *kernel;
     bool is_known, is_template;
     uint32_t x, y;
-  } expected[] = {{"a", true, false, 128, 1},
-                  {"b", true, false, 32, 8},
-                  {"c", true, true, 16, 16},
-                  {"d", false, false, 0, 0},
-                  {"e", true, false, 64, 2}};
+  } expected[] = {{"a", true, false, 128, 1}, {"b", true, false, 32, 8}, {"c", true, true, 16, 16},
+                  {"d", false, false, 0, 0},  {"e", true, false, 64, 2}, {"g", true, false, 8, 4},
+                  {"h", true, false, 16, 2},  {"i", false, false, 0, 0}, {"j", false, false, 0, 0},
+                  {"k", false, false, 0, 0},  {"l", false, false, 0, 0}, {"m", false, false, 0, 0}};
   bf_source *source;
   bf_diagnostic diagnostic;
   bf_source_launch launch;
@@ -169,7 +173,7 @@ static void launches_are_found(void **state) {
       assert_int_equal(launch.block[2], 1);
     }
   }
-  assert_int_equal(found, 5);
+  assert_int_equal(found, 12);
   bf_source_free(source);
 }
 
@@ -208,18 +212,19 @@ static void values_of_launches_are_found(void **state) {
   static const char text[] =
       "#define N 64\n__global__ void a(float *p, int n, int m);\n"
       "void run(float *p, int n, int k) { int m = n * 2; dim3 b(32, 4); dim3 g(n / b.x, k);\n"
-      "  a<<<g, b>>>(p, n, m); a<<<k, N>>>(p, k, b.y); int c = 1; c++; a<<<1, 32>>>(p, c, n); }\n"
+      "  a<<<g, b>>>(p, n, m); a<<<k, N>>>(p, k, b.y); int c = 1; c++; a<<<1, 32>>>(p, c, n);\n"
+      "  dim3 s(3); s.x = k; a<<<1, 32>>>(p, s.x, s.y); }\n"
       "int main(int argc, char **argv) { int k = atoi(argv[1]); run(0, 256, k); }\n";
-  static const char *const values[] = {"0=0,1=256,2=512", "0=0,2=4", "0=0,2=256"};
+  static const char *const values[] = {"0=0,1=256,2=512", "0=0,2=4", "0=0,2=256", "0=0"};
   bf_source *source;
   bf_source_launch launch;
   size_t cursor = 0;
   assert_int_equal(bf_source_read("x.cu", text, sizeof text - 1, &source, NULL), BF_OK);
-  for (unsigned i = 0; i < 3; i++) {
+  for (unsigned i = 0; i < 4; i++) {
     assert_true(bf_source_next_launch(source, &cursor, &launch));
     assert_true(launch.is_known);
     assert_string_equal(launch.values, values[i]);
-    assert_int_equal(launch.grid[0], i == 2 ? 1 : 0);
+    assert_int_equal(launch.grid[0], i >= 2 ? 1 : 0);
   }
   assert_int_equal(launch.block[0], 32);
   bf_source_free(source);
