@@ -122,6 +122,7 @@ static int analyze_launch(bf_review *review, size_t number, const bf_launched *l
   if (!error)
     error = bf_analyze_assuming(review->module, kernel, &options, &analysis, diagnostic);
   bf_analyze_given_free(&given);
+  review->is_blind[number] |= !error && analysis->is_blind;
   for (uint32_t i = 0; !error && i < analysis->sites; i++)
     error = add_site(review, number, analysis, &analysis->site[i], diagnostic);
   bf_analysis_free(analysis);
