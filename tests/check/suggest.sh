@@ -122,10 +122,24 @@ extern "C" __global__ void __launch_bounds__(32) across(float *out) {
   __syncwarp();
   out[threadIdx.x] = all[threadIdx.x ^ 1][0];
 }
+__noinline__ __device__ float column(const float *from) {
+  float sum = 0;
+  for (int i = 0; i < 32; i++)
+    sum += from[i * 32] * (i + 1);
+  return sum;
+}
+extern "C" __global__ void __launch_bounds__(32) given(float *out) {
+  __shared__ float lent[32][32];
+  for (int i = 0; i < 32; i++)
+    lent[threadIdx.x][i] = out[i];
+  __syncwarp();
+  out[threadIdx.x] = column(&lent[0][threadIdx.x]);
+}
 END
 "$build/bankfold" suggest pointers.cu --patch pointers.diff >pointers.out || complain "pointers: status $?"
 grep -q '^+.*rows\[32\]\[33\]' pointers.diff || complain 'pointers: rows do not grow'
 grep -q '^+.*all' pointers.diff && complain 'pointers: a change that breaks a pointer'
+grep -q '^+.*lent' pointers.diff && complain 'pointers: a change under a function that is not followed'
 
 # Elements move to which pointers lead that are used for these alone, as by ldmatrix; not where a function walks from one to
 # others, or one that is not followed may do so.
