@@ -134,9 +134,12 @@ typedef struct bf_analysis {
   bf_analyze_site *site;
   unsigned notes; /* sentences about what was left out */
   const char **note;
-  uint64_t steps;  /* instructions followed */
-  bool is_cut;     /* the kernel is too long: what was found is not all */
-  bool calls;      /* a function with a body, or through a register: it is not followed */
+  uint64_t steps; /* instructions followed */
+  bool is_cut;    /* the kernel is too long: what was found is not all */
+  bool calls;     /* a function with a body, or through a register: it is not followed */
+  /* Accesses to shared memory may be missing: the kernel is too long, a function that is not
+   * followed has accesses that may be such, or a generic address was taken to be another's. */
+  bool is_blind;
   uint32_t blocks; /* basic blocks, in the order of bf_ptx_flow_create */
   bf_analyze_executed *executed;
   uint64_t shared_bytes; /* that accesses can lie in: of variables, or all where one is open */

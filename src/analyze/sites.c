@@ -457,6 +457,15 @@ static const bf_ptx_function *callee(const bf_ptx_instruction *call) {
   return NULL;
 }
 
+/* Whether a function may access shared memory, itself or by what it calls. */
+static bool may_touch(const bf_ptx_function *function) {
+  bool touches = false;
+  for (uint32_t i = 0; i < function->instructions && !touches; i++)
+    touches = bf_may_be_shared(function->instruction[i]) ||
+              function->instruction[i]->opcode == BF_PTX_OP_CALL;
+  return touches;
+}
+
 enum { MOST_NOTES = 16 };
 
 static void note_calls(builder *b) {
@@ -467,6 +476,7 @@ static void note_calls(builder *b) {
     if (!walk->is_called[i] || (function && !function->has_body))
       continue;
     b->analysis->calls = true;
+    b->analysis->is_blind |= !function || may_touch(function);
     char text[400];
     snprintf(text, sizeof text, "line %llu calls %s, which is not followed",
              (unsigned long long)call->line, function ? function->name : "through a register");
@@ -484,14 +494,14 @@ static void note_generic(builder *b) {
     while (site < b->analysis->sites && b->analysis->site[site].instruction < i)
       site++;
     bool is_site = site < b->analysis->sites && b->analysis->site[site].instruction == i;
-    bool touches = bf_ptx_op_get(instruction->opcode)->access != BF_PTX_NO_ACCESS &&
-                   instruction->opcode != BF_PTX_OP_CP;
+    bool touches = bf_may_be_shared(instruction) && instruction->opcode != BF_PTX_OP_CP;
     if (is_site || !touches || bf_ptx_access_space(instruction) != BF_PTX_SPACE_NONE)
       continue;
     first = count++ ? first : instruction->line;
   }
   if (count == 0)
     return;
+  b->analysis->is_blind = true;
   char text[200];
   snprintf(text, sizeof text,
            "%u access%s with generic addresses, the first at line %llu, %s taken to be on other "
@@ -637,6 +647,7 @@ static void walk_twice(builder *b, bf_record **whole, uint32_t *wholes) {
   bf_walk_run(walk);
   b->analysis->steps += walk->steps;
   b->analysis->is_cut = walk->too_much;
+  b->analysis->is_blind |= walk->too_much;
   if (!walk->too_much || walk->values.failed)
     return;
   free(*whole);

@@ -57,8 +57,8 @@ void bf_scan_write_page(const bf_scan *scan, const bf_scan_kernel *const *ranked
   bf_markup_escape(name, text);
   bf_text_puts(text, "</title>\n<style>\n");
   bf_text_puts(text, bf_page_style);
-  bf_text_puts(text,
-               "body{max-width:none}td{overflow-wrap:anywhere}td:nth-child(-n+3){white-space:nowrap}td:last-child{min-width:28rem}\n");
+  bf_text_puts(text, "body{max-width:none}td{overflow-wrap:anywhere}"
+                     "td:nth-child(-n+3){white-space:nowrap}td:last-child{min-width:28rem}\n");
   bf_text_puts(text, "</style>\n</head>\n<body>\n<h1>Kernels of ");
   bf_markup_escape(name, text);
   bf_text_addf(text, "</h1>\n<p class=\"dim\">%zu kernels with shared memory in %zu files, on ",

@@ -287,7 +287,8 @@ typedef struct collecting {
   bf_source *source;
   bf_source_use *list;
   size_t count, capacity;
-  char *problem; /* of 200 bytes */
+  char *problem;       /* of 200 bytes */
+  bool with_addresses; /* of elements, as if they were elements */
 } collecting;
 
 static int add_use(collecting *c, const bf_source_use *use, bf_diagnostic *diagnostic) {
@@ -313,6 +314,8 @@ static int collect_uses(collecting *c, const bf_source_family *family, const bf_
     if (!bf_source_is_use(c->source, array, i) || bf_source_is_given(family, i))
       continue;
     const char *fault = fault_of(c->source, array, &use);
+    if (fault == as_address && c->with_addresses)
+      fault = NULL;
     if (fault && !c->problem[0])
       snprintf(c->problem, 200, "%s in line %u", fault, c->source->token[i].line);
     if (!fault)
@@ -321,16 +324,18 @@ static int collect_uses(collecting *c, const bf_source_family *family, const bf_
   return BF_OK;
 }
 
-int bf_source_uses(bf_source *source, const bf_source_array *array, bf_source_use **list,
-                   size_t *count, char problem[200], bf_diagnostic *diagnostic) {
-  collecting c = {.source = source, .problem = problem};
+/* Fills the list of uses. */
+static int collect(collecting c, const bf_source_array *array, bf_source_use **list, size_t *count,
+                   bf_diagnostic *diagnostic) {
+  bf_source *source = c.source;
+  char *problem = c.problem;
   const bf_source_family *family;
   problem[0] = 0;
   if (array->has_open_scope)
     snprintf(problem, 200, "the braces around it do not match");
   BF_TRY(bf_source_find_family(source, array, &family, diagnostic));
   if (family->problem[0] && !problem[0])
-    memcpy(problem, family->problem, sizeof family->problem);
+    memcpy(problem, family->problem, 200);
   int error = BF_OK;
   for (size_t i = 0; i < family->members && !error; i++) {
     bool is_own = family->member[i].token == array->token;
@@ -341,6 +346,18 @@ int bf_source_uses(bf_source *source, const bf_source_array *array, bf_source_us
   *list = c.list;
   *count = error ? 0 : c.count;
   return error;
+}
+
+int bf_source_uses(bf_source *source, const bf_source_array *array, bf_source_use **list,
+                   size_t *count, char problem[200], bf_diagnostic *diagnostic) {
+  collecting c = {.source = source, .problem = problem};
+  return collect(c, array, list, count, diagnostic);
+}
+
+int bf_source_pointed_uses(bf_source *source, const bf_source_array *array, bf_source_use **list,
+                           size_t *count, char problem[200], bf_diagnostic *diagnostic) {
+  collecting c = {.source = source, .problem = problem, .with_addresses = true};
+  return collect(c, array, list, count, diagnostic);
 }
 
 bool bf_source_is_only_pointed_to(const bf_source *source, const bf_source_array *array) {

@@ -41,7 +41,7 @@ static bool is_left_out(bf_launched *own, const bf_source_launch *launch) {
   for (unsigned i = 0; i < own->count && launch->is_known; i++)
     if (memcmp(own->block[i], launch->block, sizeof own->block[i]) == 0 &&
         memcmp(own->argument[i], launch->argument, sizeof own->argument[i]) == 0) {
-      own->is_cut |= strcmp(own->values[i], launch->values) != 0;
+      own->is_varied |= strcmp(own->values[i], launch->values) != 0;
       return true;
     }
   bool is_left = !launch->is_known || own->count == BF_MOST_LAUNCHED;
@@ -160,7 +160,7 @@ static bool fill_sides(const char *readable, uint8_t argument[3], uint32_t block
 
 /* The launches of an instance, of those of its template. */
 static bool fill_all(const bf_launched *own, const char *readable, bf_launched *found) {
-  *found = (bf_launched){.is_cut = own->is_cut};
+  *found = (bf_launched){.is_cut = own->is_cut, .is_varied = own->is_varied};
   for (unsigned i = 0; i < own->count; i++) {
     unsigned to = found->count;
     memcpy(found->block[to], own->block[i], sizeof own->block[i]);

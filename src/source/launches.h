@@ -14,9 +14,9 @@ typedef struct bf_launched {
   uint32_t grid[BF_MOST_LAUNCHED][3];    /* 0: not known */
   const char *from[BF_MOST_LAUNCHED];    /* "launch at app.cu:12" */
   const char *values[BF_MOST_LAUNCHED];  /* of parameters: "2=1024", or NULL */
-  /* There are launches that are none of these: their blocks are not known, they are more than fit,
-   * or they have one of these blocks and other values. */
-  bool is_cut;
+  /* There are launches that are none of these: their blocks are not known, or they are more than
+   * fit; or they have one of these blocks and other values. */
+  bool is_cut, is_varied;
 } bf_launched;
 
 typedef struct bf_source_launches bf_source_launches;

@@ -407,8 +407,10 @@ int bf_patch_add(bf_patch *patch, bf_patch_array *array, char problem[200],
                  bf_diagnostic *diagnostic) {
   bf_source_use *use;
   size_t uses, before = patch->edits;
-  BF_TRY(bf_source_uses(patch->source, array->declared, &use, &uses, problem, diagnostic));
-  if (array->is_tentative)
+  bool moves = array->is_tentative && array->suggestion->map.terms;
+  BF_TRY((moves ? bf_source_pointed_uses : bf_source_uses)(patch->source, array->declared, &use,
+                                                           &uses, problem, diagnostic));
+  if (array->is_tentative && !moves)
     problem[0] = 0;
   const bf_source_family *family;
   BF_TRY(bf_source_find_family(patch->source, array->declared, &family, diagnostic));

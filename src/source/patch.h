@@ -28,7 +28,9 @@ typedef struct bf_patch_array {
   const char *macro; /* name to use where the map is not direct */
   bool is_called;    /* by a function of that name: a subscript must not be computed twice */
   size_t home;       /* first token + 1 of the first function that it is passed to; 0: none */
-  bool is_tentative; /* rows grow, and pointers to elements are left as they are */
+  /* Rows grow, and pointers to elements are left as they are; or elements are moved, and pointers
+   * lead to where they are. */
+  bool is_tentative;
 } bf_patch_array;
 
 /* Adds the edits for an array. Where one cannot be made with certainty none is, and problem says

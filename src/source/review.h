@@ -35,7 +35,8 @@ typedef struct bf_review_array {
   char problem[BF_REVIEW_MOST_REASON]; /* why it does nothing, or empty */
   /* Pointers lead to it: whether the change suits them is seen in the patched source only. */
   bool is_tentative;
-  bool is_unfit; /* it was seen that it does not */
+  bool is_unfit;         /* it was seen that it does not */
+  bool is_unfit_swizzle; /* the same of an XOR */
   /* A pointer into memory that is carved by hand: where its bytes begin in the variable; and
    * whether nobody accesses what lies before them, or it is another place in other threads, so that
    * where it begins is not seen. */
@@ -64,6 +65,7 @@ typedef struct bf_review {
   bf_launched *taken; /* by kernel: for which blocks it was analysed; count 0: it was not */
   bool *is_partial;  /* by kernel: accesses were passed over, or their addresses rest on assumptions
                       */
+  bool *is_blind;    /* by kernel: accesses to shared memory may not have been seen */
   bool *is_guessed;  /* by kernel: it may be launched in other ways than those looked at */
   bf_text text;      /* of the source */
   bf_source *source; /* NULL: not known */

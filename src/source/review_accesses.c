@@ -122,6 +122,7 @@ static int analyze_launch(bf_review *review, size_t number, const bf_launched *l
   if (!error)
     error = bf_analyze_assuming(review->module, kernel, &options, &analysis, diagnostic);
   bf_analyze_given_free(&given);
+  review->is_blind[number] |= !error && analysis->is_blind;
   for (uint32_t i = 0; !error && i < analysis->sites; i++)
     error = add_site(review, number, analysis, &analysis->site[i], diagnostic);
   bf_analysis_free(analysis);
@@ -194,6 +195,27 @@ static int find_shapes(bf_review *review, const bf_source_launches *launches, si
   return choose_likely(review->module, kernel, own->block[0], diagnostic);
 }
 
+/* Whether a launch of a kernel has addresses that hang on values of its parameters, of which the
+ * launches in the source have several. */
+static int hangs_on_values(const bf_review *review, size_t number, const bf_launched *launched,
+                           bool *hangs, bf_diagnostic *diagnostic) {
+  *hangs = false;
+  for (unsigned k = 0; k < launched->count && !*hangs; k++) {
+    bf_analyze_options options = {.accesses_only = true};
+    bf_analysis *analysis = NULL;
+    memcpy(options.block, launched->block[k], sizeof options.block);
+    int error = bf_analyze_assuming(review->module, review->names.kernel[number], &options,
+                                    &analysis, diagnostic);
+    if (error == BF_NO_MEMORY)
+      return error;
+    *hangs = error != BF_OK;
+    for (uint32_t i = 0; !error && i < analysis->sites; i++)
+      *hangs |= !analysis->site[i].is_placed;
+    bf_analysis_free(analysis);
+  }
+  return BF_OK;
+}
+
 /* Adds the accesses of a kernel in all its shapes of blocks. */
 static int analyze_kernel(bf_review *review, size_t number, const bf_launched *launched,
                           bf_diagnostic *diagnostic) {
@@ -218,6 +240,8 @@ int bf_review_add_analysis(bf_review *review, const uint32_t block[3], bf_diagno
       continue;
     bf_launched own;
     BF_TRY(find_shapes(review, review->launches, i, block, &own, diagnostic));
+    if (own.is_varied && !review->is_guessed[i])
+      BF_TRY(hangs_on_values(review, i, &own, &review->is_guessed[i], diagnostic));
     BF_TRY(analyze_kernel(review, i, &own, diagnostic));
   }
   return BF_OK;

@@ -68,11 +68,14 @@ int bf_review_find_arrays(bf_review *review, const bf_ptx_module *module, const 
       bf_arena_alloc(&review->arena, (review->names.kernels + 1) * sizeof *review->first);
   review->is_partial =
       bf_arena_alloc(&review->arena, (review->names.kernels + 1) * sizeof *review->is_partial);
+  review->is_blind =
+      bf_arena_alloc(&review->arena, (review->names.kernels + 1) * sizeof *review->is_blind);
   review->is_guessed =
       bf_arena_alloc(&review->arena, (review->names.kernels + 1) * sizeof *review->is_guessed);
   review->taken =
       bf_arena_alloc(&review->arena, (review->names.kernels + 1) * sizeof *review->taken);
-  if (!review->first || !review->is_partial || !review->is_guessed || !review->taken)
+  if (!review->first || !review->is_partial || !review->is_blind || !review->is_guessed ||
+      !review->taken)
     return bf_no_memory(diagnostic);
   for (size_t i = 0; i < review->names.kernels; i++) {
     BF_TRY(add_kernel(review, review->names.kernel[i], kernel, &is_found, diagnostic));

@@ -149,19 +149,38 @@ void bf_review_write_definition(const bf_review *review, const bf_review_array *
   }
 }
 
+/* An array with the same declaration, of a kernel of which the analysis does not know all: its
+ * addresses hang on what is not known, or it may be launched in other ways; or NULL. */
+static const bf_review_array *find_unsure(const bf_review *review, const bf_review_array *array) {
+  for (size_t i = 0; i < review->arrays; i++) {
+    const bf_review_array *own = &review->array[i];
+    size_t kernel = bf_review_kernel(review, own);
+    bool is_analyzed = own->declared == array->declared && kernel < review->names.kernels &&
+                       review->taken[kernel].count;
+    if (is_analyzed && (review->is_partial[kernel] || review->is_guessed[kernel]))
+      return own;
+  }
+  return NULL;
+}
+
 /* Whether a change may be tried although lines that do not name an array use it, by references to
- * elements; or, where rows grow, although pointers lead to it: those that stay in a row, or go from
- * row to row by its length, need no change. */
+ * elements; or although pointers lead to it. Where rows grow, those that stay in a row, or go from
+ * row to row by its length, need no change; an XOR moves elements to which pointers lead that are
+ * used for these alone, as by ldmatrix. */
 static int may_try(const bf_review *review, const bf_review_array *array, bool *is_good,
                    bf_diagnostic *diagnostic) {
   const bf_source_array *declared = array->declared;
   char problem[BF_REVIEW_MOST_REASON];
   bf_source_use *use;
   size_t uses;
+  bool moves = array->patched.map.terms > 0;
   *is_good = false;
-  if (!review->can_verify || array->is_unfit || declared->is_open)
+  if (!review->can_verify || (moves ? array->is_unfit_swizzle : array->is_unfit) ||
+      declared->is_open)
     return BF_OK;
   BF_TRY(bf_source_uses(review->source, declared, &use, &uses, problem, diagnostic));
+  if (problem[0] && moves && !find_unsure(review, array))
+    BF_TRY(bf_source_pointed_uses(review->source, declared, &use, &uses, problem, diagnostic));
   bool is_longer = declared->dimensions > 1 && array->patched.map.padded_by;
   *is_good = !problem[0] || (is_longer && bf_source_is_only_pointed_to(review->source, declared));
   return BF_OK;
@@ -186,17 +205,13 @@ static void refuse_adrift(const bf_review *review, bf_review_array *array) {
  */
 static void refuse_unsized(const bf_review *review, bf_review_array *array) {
   bool stays = !array->declared->is_open || bf_index_is_direct(&array->patched.map, &array->shared);
-  for (size_t i = 0; i < review->arrays && !stays && !array->problem[0]; i++) {
-    const bf_review_array *own = &review->array[i];
-    size_t kernel = bf_review_kernel(review, own);
-    bool is_analyzed = own->declared == array->declared && kernel < review->names.kernels &&
-                       review->taken[kernel].count;
-    if (is_analyzed && (review->is_partial[kernel] || review->is_guessed[kernel]))
-      snprintf(array->problem, sizeof array->problem,
-               "its size comes with the launch, and how much of it %.60s uses %s", own->kernel_name,
-               review->is_partial[kernel] ? "hangs on values that are not known"
-                                          : "may differ between launches");
-  }
+  const bf_review_array *unsure = stays ? NULL : find_unsure(review, array);
+  if (unsure)
+    snprintf(
+        array->problem, sizeof array->problem,
+        "its size comes with the launch, and how much of it %.60s uses %s", unsure->kernel_name,
+        review->is_partial[bf_review_kernel(review, unsure)] ? "hangs on values that are not known"
+                                                             : "may differ between launches");
 }
 
 /* Tries to change an array in one way: adds its edits, or says why there are none. */

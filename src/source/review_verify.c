@@ -76,7 +76,8 @@ static bool is_moved(const bf_review *review, const bf_review_array *array,
                      const bf_review *patched) {
   const bf_review_array *own = patched ? bf_review_same(patched, array) : NULL;
   size_t kernel = bf_review_kernel(review, array);
-  if (!own || kernel == review->names.kernels || review->is_partial[kernel])
+  if (!own || kernel == review->names.kernels || review->is_partial[kernel] ||
+      review->is_blind[kernel])
     return false;
   unsigned bytes = array->is_adrift ? smallest_element(review, array) : array->shared.element_bytes;
   sum before = {0, 0}, after = {0, 0};
@@ -88,10 +89,16 @@ static bool is_moved(const bf_review *review, const bf_review_array *array,
   return memcmp(&before, &after, sizeof before) == 0;
 }
 
-/* Says that no array with the declaration can be changed in a way that pointers stand for. */
-static void make_unfit(bf_review *review, const bf_source_array *declared) {
-  for (size_t i = 0; i < review->arrays; i++)
-    review->array[i].is_unfit |= review->array[i].declared == declared;
+/* Says that no array with the declaration of one can be changed as that is, in a way that pointers
+ * stand for. */
+static void make_unfit(bf_review *review, const bf_review_array *array) {
+  const bf_source_array *declared = array->declared;
+  bool moves = array->patched.map.terms && !array->is_adrift;
+  for (size_t i = 0; i < review->arrays; i++) {
+    bf_review_array *own = &review->array[i];
+    own->is_unfit |= own->declared == declared && !moves;
+    own->is_unfit_swizzle |= own->declared == declared && moves;
+  }
 }
 
 int bf_review_verify(bf_review *review, const bf_review *patched, bool *is_fit) {
@@ -101,7 +108,7 @@ int bf_review_verify(bf_review *review, const bf_review *patched, bool *is_fit) 
     if (!array->is_patched || !(array->is_tentative || array->is_adrift) ||
         is_moved(review, array, patched))
       continue;
-    make_unfit(review, array->declared);
+    make_unfit(review, array);
     *is_fit = false;
   }
   return BF_OK;

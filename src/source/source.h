@@ -117,6 +117,9 @@ typedef struct bf_source_use {
  * belongs to the source. */
 int bf_source_uses(bf_source *source, const bf_source_array *array, bf_source_use **list,
                    size_t *count, char problem[200], bf_diagnostic *diagnostic);
+/* The same where addresses of elements count as elements: &name[a][b]. */
+int bf_source_pointed_uses(bf_source *source, const bf_source_array *array, bf_source_use **list,
+                           size_t *count, char problem[200], bf_diagnostic *diagnostic);
 /* Whether all that is wrong with uses of an array is that the addresses of elements are taken. */
 bool bf_source_is_only_pointed_to(const bf_source *source, const bf_source_array *array);
 /* First and last line of the statement that a use stands in. */

@@ -122,10 +122,91 @@ extern "C" __global__ void __launch_bounds__(32) across(float *out) {
   __syncwarp();
   out[threadIdx.x] = all[threadIdx.x ^ 1][0];
 }
+__noinline__ __device__ float column(const float *from) {
+  float sum = 0;
+  for (int i = 0; i < 32; i++)
+    sum += from[i * 32] * (i + 1);
+  return sum;
+}
+extern "C" __global__ void __launch_bounds__(32) given(float *out) {
+  __shared__ float lent[32][32];
+  for (int i = 0; i < 32; i++)
+    lent[threadIdx.x][i] = out[i];
+  __syncwarp();
+  out[threadIdx.x] = column(&lent[0][threadIdx.x]);
+}
 END
 "$build/bankfold" suggest pointers.cu --patch pointers.diff >pointers.out || complain "pointers: status $?"
 grep -q '^+.*rows\[32\]\[33\]' pointers.diff || complain 'pointers: rows do not grow'
 grep -q '^+.*all' pointers.diff && complain 'pointers: a change that breaks a pointer'
+grep -q '^+.*lent' pointers.diff && complain 'pointers: a change under a function that is not followed'
+
+# Elements move to which pointers lead that are used for these alone, as by ldmatrix; not where a function walks from one to
+# others, or one that is not followed may do so.
+cat >lent.cu <<'END'
+#include <cstdio>
+__device__ void load(unsigned (&a)[4], const unsigned short *from) {
+  unsigned at = __cvta_generic_to_shared(from);
+  asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0,%1,%2,%3}, [%4];" : "=r"(a[0]), "=r"(a[1]), "=r"(a[2]), "=r"(a[3]) : "r"(at));
+}
+__device__ float walk(const float *from) {
+  float sum = 0;
+  for (int i = 0; i < 9; i++)
+    sum += from[i * 2];
+  return sum;
+}
+__noinline__ __device__ float follow(const float *from) { return walk(from); }
+__global__ void blocks(const unsigned short *in, unsigned *out) {
+  __shared__ __align__(16) unsigned short tile[64 * 64];
+  unsigned a[4];
+  for (int i = threadIdx.x * 8; i < 64 * 64; i += 1024)
+    *(uint4 *)&tile[i] = *(const uint4 *)&in[i];
+  __syncthreads();
+  for (int k = 0; k < 64; k += 16) {
+    load(a, &tile[(threadIdx.x / 32 * 16 + threadIdx.x % 16) * 64 + k + threadIdx.x % 32 / 16 * 8]);
+    for (int i = 0; i < 4; i++)
+      out[(k / 16 * 4 + i) * 128 + threadIdx.x] = a[i];
+  }
+}
+template <bool FOLLOWS> __global__ void rows(const unsigned short *in, float *out) {
+  __shared__ float walked[32 * 32];
+  for (int i = 0; i < 32; i++)
+    walked[threadIdx.x * 32 + i] = in[i * 32 + threadIdx.x];
+  __syncthreads();
+  out[threadIdx.x] = FOLLOWS ? follow(&walked[threadIdx.x * 32]) : walk(&walked[threadIdx.x * 32]);
+}
+int main() {
+  unsigned short h[4096], *in;
+  unsigned u[2048], *out, sum = 0;
+  float f[64], *more;
+  for (int i = 0; i < 4096; i++)
+    h[i] = i * 7;
+  cudaMalloc(&in, sizeof h);
+  cudaMalloc(&out, sizeof u);
+  cudaMalloc(&more, sizeof f);
+  cudaMemcpy(in, h, sizeof h, cudaMemcpyHostToDevice);
+  blocks<<<1, 128>>>(in, out);
+  rows<false><<<1, 32>>>(in, more);
+  rows<true><<<1, 32>>>(in, more + 32);
+  cudaMemcpy(u, out, sizeof u, cudaMemcpyDeviceToHost);
+  cudaMemcpy(f, more, sizeof f, cudaMemcpyDeviceToHost);
+  for (int i = 0; i < 2048; i++)
+    sum = sum * 31 + u[i] + (unsigned)f[i % 64];
+  printf("%u\n", sum);
+}
+END
+"$build/bankfold" suggest lent.cu --patch lent.diff >lent.out || complain "lent: status $?"
+[ "$(grep -c '^+.*&tile\[BF_TILE(' lent.diff)" = 2 ] || complain 'lent: elements do not move'
+grep -q '^+.*walked' lent.diff && complain 'lent: a change that breaks a pointer'
+cp lent.cu unlent.cu
+patch -s -p0 <lent.diff || complain 'lent: patch fails'
+if [ -e "$build/runtime/libcudart.so.13" ]; then
+  for version in unlent lent; do
+    nvcc -cudart shared -arch=sm_90 "$version.cu" -o "$version" || complain "$version: nvcc fails"
+    "$build/bankfold" exec "./$version" 2>/dev/null >"$version.printed" || complain "$version: status $?"
+  done
+  cmp <(head -n 1 unlent.printed) <(head -n 1 lent.printed) || complain 'lent: prints something else'
+fi
 
 # Tiles of wmma that are loaded and stored with the length of the rows as their stride: it grows with the rows. A stride that
 # does not say that length keeps its array as it is.

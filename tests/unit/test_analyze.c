@@ -632,6 +632,41 @@ static void what_is_not_known_is_named(void **state) {
   bf_ptx_free(module);
 }
 
+/* Accesses to shared memory may be missed in functions that are not followed, and behind generic
+ * addresses that nothing is known of. */
+static void what_may_be_missed_is_said(void **state) {
+  (void)state;
+  static const struct {
+    const char *function, *kernel;
+    bool is_blind;
+  } cases[] = {{"add.u64 %rd1, %rd1, 1;", "call f, (%rd1);", false},
+               {"ld.u32 %r1, [%rd1];", "call f, (%rd1);", true},
+               {"ld.global.u32 %r1, [%rd1];", "call f, (%rd1);", false},
+               {"ld.u32 %r1, [%rd1];", "ld.global.u32 %r1, [%rd1];", false},
+               {"", "ld.u32 %r1, [%rd1];", true}};
+  for (unsigned i = 0; i < sizeof cases / sizeof *cases; i++) {
+    bf_text text = {0};
+    bf_ptx_module *module;
+    bf_diagnostic diagnostic;
+    bf_text_addf(&text,
+                 ".version 8.0\n.target sm_90\n.address_size 64\n.shared .b8 s[64];\n"
+                 ".func f(.param .b64 p)\n{\n.reg .b32 %%r<2>;\n.reg .b64 %%rd<2>;\n"
+                 "ld.param.u64 %%rd1, [p];\n%s\nret;\n}\n"
+                 ".visible .entry k(.param .u64 p)\n{\n.reg .b32 %%r<2>;\n.reg .b64 %%rd<2>;\n"
+                 "ld.param.u64 %%rd1, [p];\nst.shared.u32 [s], 0;\n%s\nret;\n}\n",
+                 cases[i].function, cases[i].kernel);
+    int error = bf_ptx_parse("k.ptx", text.data, text.size, &module, &diagnostic);
+    if (error)
+      fail_msg("%s", diagnostic.message);
+    bf_analyze_options options = {.block = {32, 1, 1}};
+    bf_analysis *analysis = analyze(module, "k", &options);
+    assert_int_equal(analysis->is_blind, cases[i].is_blind);
+    bf_analysis_free(analysis);
+    bf_ptx_free(module);
+    bf_text_free(&text);
+  }
+}
+
 /* What is known of an address stays in it where an offset is not known: it is still in its array.
  */
 static void addresses_stay_in_their_arrays(void **state) {
@@ -818,6 +853,7 @@ int main(void) {
       cmocka_unit_test(diagonals_have_their_lanes),
       cmocka_unit_test(swizzles_are_evaluated),
       cmocka_unit_test(what_is_not_known_is_named),
+      cmocka_unit_test(what_may_be_missed_is_said),
       cmocka_unit_test(addresses_stay_in_their_arrays),
       cmocka_unit_test(as_much_is_said_as_can_be),
       cmocka_unit_test(copies_cost_nothing),

@@ -529,8 +529,9 @@ static void test_unsized(void **state) {
   assert_unsized(UNSIZED("32"), flat, "", differ);
   assert_unsized(UNSIZED("32"), flat,
                  "void f(float *p, int t) { k<<<1, 32>>>(p, 32);\nk<<<1, t>>>(p, 32); }\n", differ);
-  assert_unsized(UNSIZED("%r3"), flat,
-                 "void f(float *p) { k<<<1, 32>>>(p, 32);\nk<<<1, 32>>>(p, 19); }\n", differ);
+  static const char two[] = "void f(float *p) { k<<<1, 32>>>(p, 32);\nk<<<1, 32>>>(p, 19); }\n";
+  assert_unsized(UNSIZED("%r3"), flat, two, differ);
+  assert_unsized(UNSIZED("32"), flat, two, "");
 }
 
 int main(void) {
