@@ -224,11 +224,15 @@ static int status_of(const settings *s, const bf_costs *costs, int status) {
   return refused && status == 0 ? (int)s->own_status : status;
 }
 
-/* Says that there is nothing to show, and why that may be. */
+/* Says that there is nothing to show, and why that may be. A program that a signal ended is told
+ * elsewhere. */
 static void say_nothing_ran(const cli_program_run *run, const bf_process_program *program) {
   bool has_cuda = *program->cuda_library || program->cuda.runtime || program->needs_driver ||
                   program->has_fatbin;
-  fprintf(stderr, "bankfold: %s launched no kernel%s\n", run->program,
+  char status[64] = "";
+  if (run->status)
+    snprintf(status, sizeof status, " and ended with status %d", run->status);
+  fprintf(stderr, "bankfold: %s launched no kernel%s%s\n", run->program, status,
           has_cuda ? ""
                    : ": it has no CUDA of its own, and no program that it started launched one");
 }
@@ -248,7 +252,7 @@ static int write_results(const settings *s, cli_program_run *run, const bf_proce
     error = cli_kernel_table_write_json(run, &costs, &text, diagnostic);
   else if (!error && costs.kernels && !s->quiet)
     error = cli_kernel_table_write_text(run, &costs, wants_color(&s->common), &text, diagnostic);
-  if (!error && !costs.kernels && !s->quiet && run->status == 0)
+  if (!error && !costs.kernels && !s->quiet && !run->signal)
     say_nothing_ran(run, program);
   if (!error && text.failed)
     error = bf_no_memory(diagnostic);

@@ -16,8 +16,9 @@
  * that is not ordered is not reported: fences count for all threads of a block, and of reads only
  * two are known. Bytes of one word share its records.
  *
- * Where all lanes of a warp access lines of 32 words, each one, two or four words of its own, one
- * set of records stands for each line; another kind of access spreads it to the words.
+ * Where all lanes of a warp access words in a row, one after the other or some words apart, one
+ * record stands for those of a line of 32 words; another kind of access, or more rows than a line
+ * has room for, spreads them to the words.
  *
  * Words of global memory lie in memory of their own for each allocation, which the host gives when
  * it is touched. They outlive launches, so that launches can race with each other. */
@@ -423,94 +424,166 @@ static inline bool is_past(const access *what, uint32_t launch) {
 
 static inline uint32_t later(uint32_t a, uint32_t b) { return a > b ? a : b; }
 
+/* The thread of a word of a part, with its flags. */
+static inline uint16_t who_at(const bf_race_part *part, unsigned word) {
+  return (uint16_t)(part->record.who + ((word - part->first) >> part->shift));
+}
+
+/* Takes note of a read of a word, of the last two threads that read it. */
+static inline void push_read(bf_race_word *word, const bf_race_record *now) {
+  const bf_race_record *last = &word->read[0];
+  if (last->block != now->block || last->launch != now->launch || (last->who ^ now->who) & THREAD)
+    word->read[1] = *last;
+  word->read[0] = *now;
+}
+
 /* Hands what is known of a line to its words. */
 static void spread_line(bf_race_line *line, const place *at) {
-  for (unsigned i = at->first; i < BF_EMU_LANES; i++) {
-    bf_race_word *word = &at->first_word[i - at->first];
-    *word = line->all;
-    word->write.who += (uint16_t)(i >> line->write_shift);
-    word->read[0].who += (uint16_t)(i >> line->read_shift[0]);
-    word->read[1].who += (uint16_t)(i >> line->read_shift[1]);
+  memset(at->first_word, 0, (BF_EMU_LANES - at->first) * sizeof *at->first_word);
+  line->launch = 0;
+  for (unsigned i = 0; i < line->parts; i++) {
+    const bf_race_part *part = &line->part[i];
+    bf_race_record record = part->record;
+    line->launch = later(line->launch, record.launch);
+    BF_EACH_LANE(part->mask, word) {
+      record.who = who_at(part, word);
+      if (part->is_write)
+        at->first_word[word - at->first].write = record;
+      else
+        push_read(&at->first_word[word - at->first], &record);
+    }
   }
-  line->launch =
-      later(line->all.write.launch, later(line->all.read[0].launch, line->all.read[1].launch));
+  line->parts = 0;
 }
 
 /* The words of a line are accessed one by one. */
 static inline void spread(const access *what, const place *at) {
   bf_race_line *line = at->line;
-  if (line->state == WHOLE)
+  if (!line->is_in_words && (line->parts || line->was_in_words))
     spread_line(line, at);
-  line->state = IN_WORDS;
+  line->is_in_words = true;
   line->block = what->now.block;
   line->epoch = what->now.epoch;
   line->launch = later(line->launch, what->now.launch);
   line->has_copies |= (what->now.who & COPY) != 0;
 }
 
-/* Whether an access to a whole line, of threads that lie by shift, may race with an earlier one.
- * Which threads they are counts between two barriers of a block only. */
-static inline bool line_may_race(const access *what, const bf_race_record *old, unsigned old_shift,
-                                 unsigned shift, uint16_t who) {
-  const bf_race_record *now = &what->now;
+/* Whether an access may race with an earlier one of words of the same line. Which threads they are
+ * counts between two barriers of a block only; there, of two that lie by the same shift, it is the
+ * same for all words. */
+static inline bool may_meet(const access *what, const bf_race_part *old, const bf_race_part *now) {
+  uint32_t common = old->mask & now->mask;
+  if (!common || !(old->is_write || now->is_write))
+    return false;
+  unsigned word = (unsigned)__builtin_ctz(common);
+  bf_race_record at = old->record;
+  at.who = who_at(old, word);
   bool is_close =
-      old->launch == now->launch && old->block == now->block && old->epoch == now->epoch;
-  return (is_close && old_shift != shift) || is_unordered(what, old, who);
+      at.launch == what->now.launch && at.block == what->now.block && at.epoch == what->now.epoch;
+  return (is_close && old->shift != now->shift) || is_unordered(what, &at, who_at(now, word));
 }
 
-/* An access of lanes from lane on to a whole line, by 1 << shift words each: whether it is in
- * order, and noted. */
-static bool pass_line(const access *what, bf_race_line *line, unsigned lane, unsigned shift) {
+/* Whether two reads are of the same threads. */
+static inline bool is_again(const bf_race_part *old, const bf_race_part *now) {
+  uint32_t common = old->mask & now->mask;
+  unsigned word = (unsigned)__builtin_ctz(common | 1u << 31);
+  return common && old->shift == now->shift && old->record.block == now->record.block &&
+         old->record.launch == now->record.launch &&
+         !((who_at(old, word) ^ who_at(now, word)) & THREAD);
+}
+
+/* Whether nothing that comes can race with an earlier access: behind a barrier none does with what
+ * a block did to its shared memory. */
+static inline bool is_over(const access *what, const bf_race_record *old) {
   const bf_race_record *now = &what->now;
-  bf_race_word *all = &line->all;
-  uint16_t who = who_of(what, lane, BF_RACE_WORD_BYTES, 0);
+  if (!what->is_shared)
+    return is_past(what, old->launch);
+  return !what->is_clustered &&
+         (old->launch != now->launch || old->block != now->block || old->epoch != now->epoch);
+}
+
+/* Leaves out what words need not know once there is another access: what is over, of each word all
+ * writes but the last, and all reads but those of the last two threads. */
+static void make_room(const access *what, bf_race_line *line, const bf_race_part *now) {
+  uint32_t once = now->mask, twice = 0;
+  unsigned kept = 0;
+  for (unsigned i = line->parts; i-- > 0;) {
+    bf_race_part *old = &line->part[i];
+    if (is_over(what, &old->record))
+      old->mask = 0;
+    if (old->is_write != now->is_write)
+      continue;
+    old->mask &= ~(old->is_write || is_again(old, now) ? now->mask : twice);
+    twice |= old->mask & once;
+    once |= old->mask;
+  }
+  for (unsigned i = 0; i < line->parts; i++)
+    if (line->part[i].mask)
+      line->part[kept++] = line->part[i];
+  line->parts = (uint8_t)kept;
+}
+
+/* An access to words of a line: whether it is in order, and noted. */
+static bool pass_part(const access *what, bf_race_line *line, const bf_race_part *now) {
   /* Behind a barrier nothing that a block did to its shared memory before matters. */
-  if (line->state == IN_WORDS &&
+  if (line->is_in_words &&
       (what->is_shared ? !line->has_copies && !what->is_clustered &&
-                             (line->block != now->block || line->epoch != now->epoch)
-                       : is_past(what, line->launch)))
-    *line = (bf_race_line){.state = WHOLE};
-  if (who & COPY || line->has_copies || line->state == IN_WORDS ||
-      line_may_race(what, &all->write, line->write_shift, shift, who) ||
-      (what->is_write && (line_may_race(what, &all->read[0], line->read_shift[0], shift, who) ||
-                          line_may_race(what, &all->read[1], line->read_shift[1], shift, who))))
+                             (line->block != what->now.block || line->epoch != what->now.epoch)
+                       : is_past(what, line->launch))) {
+    line->is_in_words = line->has_copies = false;
+    line->was_in_words = true;
+  }
+  if (line->is_in_words)
     return false;
-  line->state = WHOLE;
-  if (what->is_write) {
-    note(what, &all->write, who);
-    line->write_shift = (uint8_t)shift;
-    return true;
-  }
-  if (all->read[0].block != now->block || all->read[0].launch != now->launch ||
-      (all->read[0].who ^ who) & THREAD || line->read_shift[0] != shift) {
-    all->read[1] = all->read[0];
-    line->read_shift[1] = line->read_shift[0];
-  }
-  note(what, &all->read[0], who);
-  line->read_shift[0] = (uint8_t)shift;
+  for (unsigned i = 0; i < line->parts; i++)
+    if (may_meet(what, &line->part[i], now))
+      return false;
+  make_room(what, line, now);
+  if (line->parts == BF_RACE_PARTS)
+    return false;
+  line->part[line->parts++] = *now;
   return true;
 }
 
-/* Whether all lanes access lines, each one, two or four words of its own, in order. */
-static bool is_line(const access *what, uint32_t mask, const uint64_t *address) {
-  uint64_t wrong = address[0] % BF_RACE_LINE_BYTES;
+/* How many bytes lanes are apart that access words in a row, a power of two; 0: they do not. */
+static unsigned row_step(const access *what, uint32_t mask, const uint64_t *address) {
   unsigned width = what->width_bytes;
-  if (mask != UINT32_MAX || (width != BF_RACE_WORD_BYTES && width != 2 * BF_RACE_WORD_BYTES &&
-                             width != 4 * BF_RACE_WORD_BYTES))
-    return false;
+  uint64_t step = address[1] - address[0], wrong = address[0] % BF_RACE_WORD_BYTES;
+  if (mask != UINT32_MAX || width % BF_RACE_WORD_BYTES || step < width || width > 16 ||
+      step > BF_RACE_LINE_BYTES / 2 || step & (step - 1) || what->now.who & COPY)
+    return 0;
   for (unsigned lane = 0; lane < BF_EMU_LANES; lane++)
-    wrong |= address[lane] ^ (address[0] + (uint64_t)lane * width);
-  return wrong == 0;
+    wrong |= address[lane] ^ (address[0] + lane * step);
+  return wrong ? 0 : (unsigned)step;
 }
 
-/* The lanes of such an access, from this line on, that are left to check one by one. */
-static uint32_t pass_lines(const access *what, bf_race_line *line) {
-  unsigned words = what->width_bytes / BF_RACE_WORD_BYTES, lanes = BF_EMU_LANES / words;
-  unsigned shift = (unsigned)__builtin_ctz(words);
+/* Words of a line, from first on: count times width words, step words apart. */
+static inline uint32_t row_mask(unsigned first, unsigned count, unsigned width, unsigned step) {
+  uint64_t mask = 0, unit = (UINT64_C(1) << width) - 1;
+  if (step == width)
+    return (uint32_t)((((UINT64_C(1) << width * count) - 1)) << first);
+  for (unsigned i = 0; i < count; i++)
+    mask |= unit << (first + i * step);
+  return (uint32_t)mask;
+}
+
+/* The lanes of such a row, whose first line is given, that are left to check one by one. */
+static uint32_t pass_row(const access *what, bf_race_line *line, uint64_t address, unsigned step) {
+  unsigned words = step / BF_RACE_WORD_BYTES, width = what->width_bytes / BF_RACE_WORD_BYTES;
   uint32_t left = 0;
-  for (unsigned i = 0; i < words; i++)
-    if (!pass_line(what, &line[i], i * lanes, shift))
-      left |= (uint32_t)((UINT64_C(1) << lanes) - 1) << (i * lanes);
+  bf_race_part now = {
+      .record = what->now, .shift = (uint8_t)__builtin_ctz(words), .is_write = what->is_write};
+  for (unsigned lane = 0, count; lane < BF_EMU_LANES; lane += count, line++) {
+    unsigned first =
+        (unsigned)((address + lane * (uint64_t)step) % BF_RACE_LINE_BYTES) / BF_RACE_WORD_BYTES;
+    count = (BF_EMU_LANES - first + words - 1) / words;
+    count = count < BF_EMU_LANES - lane ? count : BF_EMU_LANES - lane;
+    now.first = (uint8_t)first;
+    now.mask = row_mask(first, count, width, words);
+    now.record.who = who_of(what, lane, BF_RACE_WORD_BYTES, 0);
+    if (!pass_part(what, line, &now))
+      left |= (uint32_t)((UINT64_C(1) << count) - 1) << lane;
+  }
   return left;
 }
 
@@ -602,27 +675,27 @@ static inline void fetch_ahead(const void *memory, size_t bytes) {
     __builtin_prefetch((const char *)memory + i, 1);
 }
 
-/* Checks a row of all lanes at once where one segment and one page hold it; returns the lanes that
- * are left to check one by one. */
+/* Checks a row of all lanes at once where one segment and, with several workers, one page hold it;
+ * returns the lanes that are left to check one by one. */
 static uint32_t check_row(const access *what, uint32_t mask, const uint64_t *address) {
-  bool is_whole = is_line(what, mask, address);
+  bool alone = what->warp->worker->flight->alone;
+  unsigned step = row_step(what, mask, address);
   uint64_t last = address[BF_EMU_LANES - 1] + what->width_bytes - 1, page = address[0] >> 12;
-  if (!is_whole && !is_narrow_row(what, mask, address))
+  if (!step && !is_narrow_row(what, mask, address))
     return mask & ~read_again(what, mask, address);
   const bf_race_segment *of = find_segment(what, address[0]);
-  if (!of || last >= of->end || last >> 12 != page)
+  if (!of || last >= of->end || (!alone && last >> 12 != page))
     return mask;
-  bool alone = what->warp->worker->flight->alone;
   uint32_t left = UINT32_MAX;
   if (!alone)
     lock_page(what->races, page);
   place at = place_of(of->line, of->word, of->first, address[0]);
-  size_t words = BF_EMU_LANES * what->width_bytes / BF_RACE_WORD_BYTES;
-  if (is_whole) {
-    size_t lines = what->width_bytes / BF_RACE_WORD_BYTES;
+  if (step) {
+    size_t lines = BF_EMU_LANES * step / BF_RACE_LINE_BYTES;
     fetch_ahead(at.line + lines, lines * sizeof *at.line);
-    left = pass_lines(what, at.line);
+    left = pass_row(what, at.line, address[0], step);
   } else {
+    size_t words = BF_EMU_LANES * what->width_bytes / BF_RACE_WORD_BYTES;
     fetch_ahead(at.word + words, words * sizeof *at.word);
     left = pass_narrow_row(what, of, address);
   }
@@ -647,7 +720,7 @@ static inline bool pass_word(const access *what, bf_race_word *word, uint16_t wh
 /* The same for all words of a lane. */
 static inline bool pass_lane(const access *what, const place *at, unsigned lane, uint64_t address) {
   unsigned width = what->width_bytes;
-  if (at->line->state != IN_WORDS || at->line->launch < what->now.launch)
+  if (!at->line->is_in_words || at->line->launch < what->now.launch)
     spread(what, at);
   if (width <= BF_RACE_WORD_BYTES)
     return pass_word(what, at->word,
@@ -685,16 +758,19 @@ static uint32_t pass_global(const access *what, uint32_t mask, const uint64_t *a
   const bf_race_segment *of = what->now.who & COPY ? NULL : one_segment(what, mask, address);
   if (!of)
     return mask;
-  for (uint32_t lanes = are_near(mask, address) ? 0 : mask; lanes; lanes &= lanes - 1) {
-    place at = place_of(of->line, of->word, of->first, address[__builtin_ctz(lanes)]);
-    __builtin_prefetch(at.line, 1);
-    fetch_ahead(at.word, sizeof *at.word + 1);
+  place at[BF_EMU_LANES];
+  bool is_near = are_near(mask, address);
+  BF_EACH_LANE(mask, lane) {
+    at[lane] = place_of(of->line, of->word, of->first, address[lane]);
+    if (is_near)
+      continue;
+    __builtin_prefetch(at[lane].line, 1);
+    fetch_ahead(at[lane].word, sizeof *at[lane].word + 1);
   }
   BF_EACH_LANE(mask, lane) {
-    place at = place_of(of->line, of->word, of->first, address[lane]);
     if (!alone)
       lock_page(what->races, address[lane] >> 12);
-    bool fine = pass_lane(what, &at, lane, address[lane]);
+    bool fine = pass_lane(what, &at[lane], lane, address[lane]);
     if (!alone)
       unlock_page(what->races, address[lane] >> 12);
     if (!fine)
@@ -750,7 +826,7 @@ static uint32_t pass_words(const access *what, uint32_t mask, const uint64_t *of
     uint16_t who =
         who_of(what, lane, what->width_bytes, (unsigned)(offset[lane] % BF_RACE_WORD_BYTES));
     const bf_race_record *last = &at.word->read[0];
-    if (at.line->state != IN_WORDS || at.line->block != now->block || at.line->epoch != now->epoch)
+    if (!at.line->is_in_words || at.line->block != now->block || at.line->epoch != now->epoch)
       spread(what, &at);
     if (may_race(what, &at.word->write, who) ||
         (what->is_write && (may_race(what, last, who) || may_race(what, last + 1, who))))
@@ -765,9 +841,9 @@ static uint32_t pass_words(const access *what, uint32_t mask, const uint64_t *of
 
 static bool check_shared(const access *what, uint32_t mask, const uint64_t *offset) {
   const bf_emu_block *block = what->warp->block;
-  if (is_line(what, mask, offset) &&
-      offset[0] + (uint64_t)BF_EMU_LANES * what->width_bytes <= block->shared_bytes)
-    mask = pass_lines(what, place_of(block->lines, block->words, 0, offset[0]).line);
+  unsigned step = row_step(what, mask, offset);
+  if (step && offset[BF_EMU_LANES - 1] + what->width_bytes <= block->shared_bytes)
+    mask = pass_row(what, place_of(block->lines, block->words, 0, offset[0]).line, offset[0], step);
   if (!mask)
     return true;
   BF_EACH_LANE(pass_words(what, mask & ~read_again(what, mask, offset), offset), lane) {

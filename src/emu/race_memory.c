@@ -12,13 +12,17 @@ bf_race_line *bf_race_lines(uint64_t bytes) {
   return calloc(bytes / BF_RACE_LINE_BYTES + 2, sizeof(bf_race_line));
 }
 
+/* Words for so many bytes; the last line is whole. */
+static size_t words_of(uint64_t bytes) {
+  return (size_t)(bytes / BF_RACE_WORD_BYTES) + BF_EMU_LANES + 1;
+}
+
 bf_race_word *bf_race_words(uint64_t bytes) {
-  return calloc((bytes + BF_RACE_WORD_BYTES - 1) / BF_RACE_WORD_BYTES + 1, sizeof(bf_race_word));
+  return calloc(words_of(bytes), sizeof(bf_race_word));
 }
 
 static size_t words_bytes(const bf_race_segment *of) {
-  return (size_t)((of->end - of->first + 2 * BF_RACE_WORD_BYTES - 1) / BF_RACE_WORD_BYTES) *
-         sizeof(bf_race_word);
+  return words_of(of->end - of->first) * sizeof(bf_race_word);
 }
 
 static size_t lines_bytes(const bf_race_segment *of) {

@@ -20,16 +20,24 @@ struct bf_race_word {
   bf_race_record write, read[2]; /* the last read, and the one before it of another thread */
 };
 
-/* What stands for a line: records of all its words, whose thread is that of the first word, or the
- * words themselves. Word i is of the thread i >> shift behind that. */
-enum { BF_RACE_LINE_BYTES = BF_RACE_WORD_BYTES * BF_EMU_LANES };
+/* An access of lanes in a row to words of a line. Word i of those is of the thread that lies
+ * (i - first) >> shift behind that of the record. */
+typedef struct bf_race_part {
+  bf_race_record record;
+  uint32_t mask;
+  uint8_t first, shift;
+  bool is_write;
+} bf_race_part;
+
+/* What is known of a line: such accesses, the oldest first, or what its words know. */
+enum { BF_RACE_LINE_BYTES = BF_RACE_WORD_BYTES * BF_EMU_LANES, BF_RACE_PARTS = 8 };
 struct bf_race_line {
-  bf_race_word all;
-  enum { UNUSED, WHOLE, IN_WORDS } state;
-  bool has_copies;
-  uint8_t write_shift, read_shift[2];
-  uint32_t block, epoch; /* IN_WORDS: of the last access */
-  uint32_t launch;       /* IN_WORDS: the last of all that were there */
+  uint8_t parts;
+  bool is_in_words, has_copies;
+  bool was_in_words;     /* once, so that words know what no longer counts */
+  uint32_t block, epoch; /* is_in_words: of the last access */
+  uint32_t launch;       /* is_in_words: the last of all that were there */
+  bf_race_part part[BF_RACE_PARTS];
 };
 
 /* The words of an allocation, and its lines. */
