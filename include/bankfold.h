@@ -514,8 +514,8 @@ typedef struct bf_joint {
 
 /* Looks for a hash, padding and the base address together: no padding and the eight that leave
  * fewest conflicts by themselves, at bases of 0 and 1, 2, 4, ... granules below a row of banks,
- * with an exact search for each. Few conflicts come first, then few unused bytes. For one workload
- * on one machine; a granule of 0 is that of the widest access. */
+ * with an exact search for each. Few conflicts come first, then few unused bytes. Further cases are
+ * on the same machine; a granule of 0 is that of the widest access. */
 BF_API int bf_solve_joint(const bf_machine *machine, const bf_workload *workload,
                           const bf_solve_options *options, bf_joint *joint,
                           bf_diagnostic *diagnostic);
@@ -530,7 +530,7 @@ typedef struct bf_array_solution {
 /* Looks for a hash for each array by an exact search; the time limit is that of all.
  * begin_bytes[0..count) is where arrays begin, ascending; what lies before the first is an array
  * too. No access may touch two arrays, so that the best of each is the best of all together, and
- * conflicts and bounds add up. */
+ * conflicts and bounds add up. Further cases are on the same machine. */
 typedef struct bf_arrays bf_arrays;
 BF_API int bf_solve_arrays(const bf_machine *machine, const bf_workload *workload,
                            const uint64_t *begin_bytes, size_t count,

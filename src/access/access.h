@@ -49,6 +49,12 @@ int bf_workload_place(bf_workload *workload, const bf_access *access, size_t *in
  * bf_workload_settle; it may be called for many accesses, whose places are found together. */
 int bf_workload_place_later(bf_workload *workload, const bf_access *access, size_t *index);
 int bf_workload_settle(bf_workload *workload);
+/* From now on about half of the different accesses of before are kept, by a hash of what they are:
+ * the others are taken out, or left out where they come. Numbers that were given out change. */
+int bf_workload_thin(bf_workload *workload);
+#define BF_WORKLOAD_LEFT_OUT SIZE_MAX /* the index of an access that is not kept */
+/* The share of different accesses that are kept: 1, 1/2, 1/4 and so on. */
+double bf_workload_kept(const bf_workload *workload);
 /* Adds to the count of the access at index; counts must stay below BF_EXECUTIONS_MAX. */
 void bf_workload_count(bf_workload *workload, size_t index, uint64_t more);
 
@@ -98,6 +104,8 @@ int bf_repeats_create(void (*forget)(void *context, uint32_t slot, uint64_t exec
  * where this is not called. */
 void bf_repeats_matter(bf_repeats *repeats, bf_op op, unsigned width_bytes, uint32_t bits);
 void bf_repeats_flush(bf_repeats *repeats);
+/* Nothing is known from now on; what was not told is dropped. */
+void bf_repeats_clear(bf_repeats *repeats);
 void bf_repeats_free(bf_repeats *repeats);
 /* As bf_trace_step for accesses that are not repeats; those in between are counted. *slot is where
  * the access's repeats are counted from now on, BF_REPEATS_NONE: nowhere. 2 in place of an access:

@@ -72,6 +72,11 @@ void bf_repeats_flush(bf_repeats *repeats) {
     forget(repeats, place, 0);
 }
 
+void bf_repeats_clear(bf_repeats *repeats) {
+  memset(repeats->place, 0, ((size_t)BF_REPEAT_PLACES << repeats->bits) * sizeof *repeats->place);
+  repeats->slots = 0;
+}
+
 /* The place that a new key gets: one that is empty, else the one with the fewest executions. */
 static uint32_t place_for(const bf_repeats *repeats, uint32_t first) {
   uint32_t best = first;

@@ -37,7 +37,8 @@ struct bf_workload {
   slot *slots;
   size_t slot_count;
   bf_sites sites;
-  uint64_t executions; /* the sum of all counts */
+  uint64_t executions; /* the sum of all counts, also of those that were left out */
+  unsigned thinned;    /* accesses are kept whose hash begins with so many zeros */
   unsigned waiting;    /* accesses that are not in a place yet */
   wanted wanted[MOST_WAITING];
   size_t *index[MOST_WAITING]; /* where their index belongs */
@@ -76,10 +77,9 @@ const bf_access *bf_workload_get(const bf_workload *workload, size_t index) {
   return index < workload->size ? entry(workload, index) : NULL;
 }
 
-static uint32_t hash_of(const wanted *own) {
+static uint32_t hash_of(const wanted *own, uint32_t site) {
   const bf_access *access = &own->access;
-  uint64_t head[3] = {(uint64_t)access->op << 8 | access->width_bytes, access->mask,
-                      (uint64_t)(uintptr_t)access->site};
+  uint64_t head[3] = {(uint64_t)access->op << 8 | access->width_bytes, access->mask, site};
   uint64_t seed = bf_mix(head, sizeof head, 0);
   return (uint32_t)bf_mix(access->address, own->bytes - offsetof(bf_access, address), seed);
 }
@@ -153,21 +153,20 @@ static uint32_t take_lanes(const uint32_t *address, uint32_t mask, uint32_t *own
   return bits;
 }
 
-/* The workload's own text of a site. */
-static int take_site(bf_sites *sites, const char *site, const char **own) {
-  uint32_t number;
-  if (!bf_sites_find_near(sites, site, &number)) {
-    BF_TRY(bf_sites_intern(sites, site, strlen(site), &number));
-    bf_sites_note_near(sites, site, number);
+/* The workload's own text of a site, and its number + 1. */
+static int take_site(bf_sites *sites, const char *site, const char **own, uint32_t *number) {
+  if (!bf_sites_find_near(sites, site, number)) {
+    BF_TRY(bf_sites_intern(sites, site, strlen(site), number));
+    bf_sites_note_near(sites, site, *number);
   }
-  *own = bf_sites_text(sites, number);
+  *own = bf_sites_text(sites, (*number)++);
   return BF_OK;
 }
 
 /* What of an access makes it another one than those that are known; BF_BAD_INPUT where no machine
  * could have it. */
 static int take(bf_workload *workload, const bf_access *access, wanted *own) {
-  uint32_t high = (uint32_t)(access->mask >> BF_LANES), bits;
+  uint32_t high = (uint32_t)(access->mask >> BF_LANES), bits, site = 0;
   bf_access *kept = &own->access;
   if ((unsigned)access->op >= BF_OP_COUNT || !access->mask || !access->count ||
       bf_access_check_width(access->op, access->width_bytes, NULL) != BF_OK)
@@ -181,8 +180,8 @@ static int take(bf_workload *workload, const bf_access *access, wanted *own) {
   if (bits & (access->width_bytes - 1))
     return BF_BAD_INPUT;
   if (access->site)
-    BF_TRY(take_site(&workload->sites, access->site, &kept->site));
-  own->hash = hash_of(own);
+    BF_TRY(take_site(&workload->sites, access->site, &kept->site, &site));
+  own->hash = hash_of(own, site);
   return BF_OK;
 }
 
@@ -233,6 +232,67 @@ int bf_workload_settle(bf_workload *workload) {
   return BF_OK;
 }
 
+/* ---- Thinning out ---- */
+
+/* Half of the hashes of before, for each time that accesses were left out. */
+static bool is_kept(const bf_workload *workload, uint32_t hash) {
+  return workload->thinned == 0 || hash >> (32 - workload->thinned) == 0;
+}
+
+/* Moves the accesses that are to be kept together, in their order; to[i] is 1 for each that is, and
+ * becomes its new number + 1. The memory behind them is zero again. */
+static void close_up(bf_workload *workload, uint32_t *to) {
+  uint32_t kept = 0;
+  for (size_t i = 0; i < workload->size; i++) {
+    if (!to[i])
+      continue;
+    if (i != kept)
+      memcpy(entry(workload, kept), entry(workload, i), sizeof(bf_access));
+    to[i] = ++kept;
+  }
+  for (size_t i = kept; i < workload->size; i++)
+    memset(entry(workload, i), 0, sizeof(bf_access));
+  workload->size = kept;
+}
+
+int bf_workload_thin(bf_workload *workload) {
+  enum { MOST_THINNED = 31 };
+  BF_TRY(bf_workload_settle(workload));
+  if (workload->thinned == MOST_THINNED)
+    return BF_UNSUPPORTED;
+  uint32_t *to = calloc(workload->size + 1, sizeof *to);
+  slot *before = workload->slots;
+  slot *slots = bf_pages_get(workload->slot_count * sizeof *slots);
+  if (!to || !slots) {
+    free(to);
+    bf_pages_free(slots, workload->slot_count * sizeof *slots);
+    return BF_NO_MEMORY;
+  }
+  workload->thinned++;
+  workload->slots = slots;
+  for (size_t i = 0; i < workload->slot_count; i++)
+    if (before[i].number)
+      to[before[i].number - 1] = is_kept(workload, before[i].hash);
+  close_up(workload, to);
+  for (size_t i = 0; i < workload->slot_count; i++) {
+    uint32_t number = before[i].number ? to[before[i].number - 1] : 0;
+    size_t at = before[i].hash & (workload->slot_count - 1);
+    while (number && slots[at].number)
+      at = (at + 1) & (workload->slot_count - 1);
+    if (number)
+      slots[at] = (slot){number, before[i].hash};
+  }
+  bf_pages_free(before, workload->slot_count * sizeof *slots);
+  free(to);
+  return BF_OK;
+}
+
+double bf_workload_kept(const bf_workload *workload) {
+  return 1 / (double)((uint64_t)1 << workload->thinned);
+}
+
+/* ---- Adding ---- */
+
 int bf_workload_place_later(bf_workload *workload, const bf_access *access, size_t *index) {
   if (workload->waiting == MOST_WAITING)
     BF_TRY(bf_workload_settle(workload));
@@ -242,8 +302,12 @@ int bf_workload_place_later(bf_workload *workload, const bf_access *access, size
     return BF_NO_MEMORY;
   wanted *own = &workload->wanted[workload->waiting];
   BF_TRY(take(workload, access, own));
-  __builtin_prefetch(&workload->slots[own->hash & (workload->slot_count - 1)], 1);
   workload->executions += access->count;
+  if (!is_kept(workload, own->hash)) {
+    *index = BF_WORKLOAD_LEFT_OUT;
+    return BF_OK;
+  }
+  __builtin_prefetch(&workload->slots[own->hash & (workload->slot_count - 1)], 1);
   workload->index[workload->waiting++] = index;
   return BF_OK;
 }

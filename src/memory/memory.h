@@ -92,6 +92,14 @@ bf_trace_limits bf_machine_limits(const bf_machine *machine);
 /* All that is left of trace as a workload; name is for messages. */
 int bf_workload_take(bf_trace *trace, const char *name, bf_workload **workload,
                      bf_diagnostic *diagnostic);
+/* The same in bounded memory: where a trace has more than `most` different accesses, half of them
+ * are left out, and again (bf_workload_thin). */
+int bf_workload_sample(bf_trace *trace, const char *name, size_t most, bf_workload **workload,
+                       bf_diagnostic *diagnostic);
+/* The same for a file. */
+int bf_workload_read_sample(const char *path, bf_trace_form form, size_t most,
+                            const bf_machine *machine, bf_workload **workload,
+                            bf_diagnostic *diagnostic);
 
 /* Hash of the lock table's upper part: which lock of its bank a word uses. */
 typedef enum bf_lock_hash { BF_LOCK_PLAIN, BF_LOCK_XOR, BF_LOCK_ADD } bf_lock_hash;

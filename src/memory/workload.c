@@ -14,7 +14,8 @@ static int explain(int error, const char *path, bf_diagnostic *diagnostic) {
 /* A workload that is being read, and which of its accesses each slot of the reader stands for. */
 typedef struct reading {
   bf_workload *workload;
-  int error; /* of places that were found while repeats were told */
+  size_t most; /* different accesses after which they are thinned out */
+  int error;   /* of places that were found while repeats were told */
   size_t index_without_slot;
   size_t index[BF_REPEATS];
 } reading;
@@ -23,8 +24,16 @@ static void add_repeats(void *context, uint32_t slot, uint64_t executions) {
   reading *r = context;
   if (!r->error)
     r->error = bf_workload_settle(r->workload);
-  if (!r->error)
+  if (!r->error && r->index[slot] != BF_WORKLOAD_LEFT_OUT)
     bf_workload_count(r->workload, r->index[slot], executions);
+}
+
+/* Leaves half of the different accesses out; repeats are learnt anew. */
+static int thin_out(reading *r, bf_repeats *repeats) {
+  BF_TRY(bf_workload_settle(r->workload));
+  bf_repeats_flush(repeats);
+  bf_repeats_clear(repeats);
+  return r->error ? r->error : bf_workload_thin(r->workload);
 }
 
 static int add_all(bf_trace *trace, const char *path, reading *r, bf_repeats *repeats,
@@ -39,6 +48,8 @@ static int add_all(bf_trace *trace, const char *path, reading *r, bf_repeats *re
     if (result == 1)
       error = bf_workload_place_later(r->workload, access, index);
     error = r->error ? r->error : error;
+    if (!error && bf_workload_size(r->workload) > r->most)
+      error = thin_out(r, repeats);
   }
   if (!error)
     error = bf_workload_settle(r->workload);
@@ -49,13 +60,14 @@ static int add_all(bf_trace *trace, const char *path, reading *r, bf_repeats *re
 }
 
 /* Adds all accesses that are left in a trace. */
-static int read_all(bf_trace *trace, const char *name, bf_workload *workload,
+static int read_all(bf_trace *trace, const char *name, size_t most, bf_workload *workload,
                     bf_diagnostic *diagnostic) {
   reading *r = calloc(1, sizeof *r);
   bf_repeats *repeats = NULL;
   if (!r)
     return bf_no_memory(diagnostic);
   r->workload = workload;
+  r->most = most;
   int error = bf_repeats_create(add_repeats, r, &repeats, diagnostic);
   if (!error)
     error = add_all(trace, name, r, repeats, diagnostic);
@@ -64,17 +76,23 @@ static int read_all(bf_trace *trace, const char *name, bf_workload *workload,
   return error;
 }
 
-int bf_workload_take(bf_trace *trace, const char *name, bf_workload **out,
-                     bf_diagnostic *diagnostic) {
+int bf_workload_sample(bf_trace *trace, const char *name, size_t most, bf_workload **out,
+                       bf_diagnostic *diagnostic) {
   *out = NULL;
   bf_workload *workload;
-  int error = bf_workload_create(&workload) == BF_OK ? read_all(trace, name, workload, diagnostic)
-                                                     : bf_no_memory(diagnostic);
+  int error = bf_workload_create(&workload) == BF_OK
+                  ? read_all(trace, name, most, workload, diagnostic)
+                  : bf_no_memory(diagnostic);
   if (error)
     bf_workload_free(workload);
   else
     *out = workload;
   return error;
+}
+
+int bf_workload_take(bf_trace *trace, const char *name, bf_workload **out,
+                     bf_diagnostic *diagnostic) {
+  return bf_workload_sample(trace, name, SIZE_MAX, out, diagnostic);
 }
 
 int bf_workload_read(const char *path, const bf_machine *machine, bf_workload **out,
@@ -84,11 +102,17 @@ int bf_workload_read(const char *path, const bf_machine *machine, bf_workload **
 
 int bf_workload_read_form(const char *path, bf_trace_form form, const bf_machine *machine,
                           bf_workload **out, bf_diagnostic *diagnostic) {
+  return bf_workload_read_sample(path, form, SIZE_MAX, machine, out, diagnostic);
+}
+
+int bf_workload_read_sample(const char *path, bf_trace_form form, size_t most,
+                            const bf_machine *machine, bf_workload **out,
+                            bf_diagnostic *diagnostic) {
   *out = NULL;
   bf_trace_limits limits = bf_machine_limits(machine);
   bf_trace *trace;
   BF_TRY(bf_trace_open_form(path, form, &limits, &trace, diagnostic));
-  int error = bf_workload_take(trace, path, out, diagnostic);
+  int error = bf_workload_sample(trace, path, most, out, diagnostic);
   bf_trace_close(trace);
   return error;
 }

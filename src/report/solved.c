@@ -42,7 +42,22 @@ static double removed(uint64_t before, uint64_t after) {
   return before ? 1 - (double)after / (double)before : 0;
 }
 
+/* Whether numbers are those of a part of the accesses alone. */
+static void write_kept(bf_json *json, const bf_loaded_cases *cases) {
+  if (cases->kept < 1)
+    bf_json_real(json, "kept", cases->kept);
+}
+
+static void tell_kept(const bf_loaded_cases *cases, bf_text *text) {
+  if (cases->kept < 1)
+    bf_text_addf(text,
+                 "All numbers are those of 1 in %.0f of the different accesses, which are too many "
+                 "to keep.\n",
+                 1 / cases->kept);
+}
+
 static void write_cases(bf_json *json, const bf_loaded_cases *cases) {
+  write_kept(json, cases);
   bf_json_real(json, "counted", cases->counted);
   bf_json_begin(json, "cases", '[', false);
   for (size_t i = 0; cases->count > 1 && i < cases->count; i++) {
@@ -109,7 +124,7 @@ void bf_report_solution_json(const char *method, const bf_solution *solution, co
   bf_json_end(&json, '}');
 }
 
-void bf_report_arrays_json(const bf_arrays *arrays, bf_text *text) {
+void bf_report_arrays_json(const bf_arrays *arrays, const bf_loaded_cases *cases, bf_text *text) {
   bf_json json = {.text = text};
   bf_json_begin(&json, NULL, '{', false);
   bf_json_string(&json, "method", "exact");
@@ -120,6 +135,7 @@ void bf_report_arrays_json(const bf_arrays *arrays, bf_text *text) {
   bf_json_real(&json, "gap", gap(arrays->conflicts_after, arrays->lower_bound));
   bf_json_bool(&json, "proven", arrays->proven);
   bf_json_real(&json, "seconds", arrays->seconds);
+  write_kept(&json, cases);
   bf_json_real(&json, "counted", arrays->counted);
   bf_json_begin(&json, "arrays", '[', false);
   for (unsigned i = 0; i < arrays->count; i++) {
@@ -231,7 +247,7 @@ void bf_report_solution_text(const char *method, const bf_solution *solution, co
   bf_text_addf(text, "time: %.3f s\n", solution->seconds);
 }
 
-void bf_report_arrays_text(const bf_arrays *arrays, bf_text *text) {
+void bf_report_arrays_text(const bf_arrays *arrays, const bf_loaded_cases *cases, bf_text *text) {
   bf_text_addf(text, "%10s %12s %12s %12s %12s  %s\n", "array at", "accesses", "before", "after",
                "at least", "hash of the offset");
   for (unsigned i = 0; i < arrays->count; i++) {
@@ -247,6 +263,7 @@ void bf_report_arrays_text(const bf_arrays *arrays, bf_text *text) {
                (unsigned long long)arrays->conflicts_after,
                100 * removed(arrays->conflicts_before, arrays->conflicts_after),
                arrays->proven ? "proven: no hashes of the class leave fewer" : "not proven");
+  tell_kept(cases, text);
   if (arrays->counted < 1)
     bf_text_addf(text, "Conflicts are estimated from %.1f%% of the accesses of an array.\n",
                  100 * arrays->counted);
@@ -254,6 +271,7 @@ void bf_report_arrays_text(const bf_arrays *arrays, bf_text *text) {
 }
 
 void bf_report_cases_text(const bf_loaded_cases *cases, bf_text *text) {
+  tell_kept(cases, text);
   if (cases->counted < 1)
     bf_text_addf(text,
                  "Conflicts are estimated from %.1f%% of the accesses: the time limit is too short "

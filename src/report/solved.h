@@ -13,8 +13,8 @@ void bf_report_solution_json(const char *method, const bf_solution *solution, co
                              const bf_loaded_cases *cases, bf_text *text);
 void bf_report_solution_text(const char *method, const bf_solution *solution, const bf_joint *joint,
                              bf_text *text);
-void bf_report_arrays_json(const bf_arrays *arrays, bf_text *text);
-void bf_report_arrays_text(const bf_arrays *arrays, bf_text *text);
+void bf_report_arrays_json(const bf_arrays *arrays, const bf_loaded_cases *cases, bf_text *text);
+void bf_report_arrays_text(const bf_arrays *arrays, const bf_loaded_cases *cases, bf_text *text);
 int bf_report_ladder_json(const bf_ladder *ladder, const bf_loaded_cases *cases, bf_text *text,
                           bf_diagnostic *diagnostic);
 /* A table of the cases, where there are several. */

@@ -28,7 +28,8 @@ static int load_machines(const bf_cases_query *query, bf_loaded_cases *loaded,
 }
 
 int bf_cases_load(const bf_cases_query *query, bf_loaded_cases *loaded, bf_diagnostic *diagnostic) {
-  *loaded = (bf_loaded_cases){.machines = query->machines, .workloads = query->paths, .counted = 1};
+  *loaded = (bf_loaded_cases){
+      .machines = query->machines, .workloads = query->paths, .kept = 1, .counted = 1};
   loaded->machine = calloc(query->machines, sizeof *loaded->machine);
   loaded->workload = calloc(query->paths, sizeof *loaded->workload);
   loaded->item = calloc(query->machines * query->paths, sizeof *loaded->item);
@@ -36,9 +37,12 @@ int bf_cases_load(const bf_cases_query *query, bf_loaded_cases *loaded, bf_diagn
   if (!loaded->machine || !loaded->workload || !loaded->item || !loaded->result)
     return bf_no_memory(diagnostic);
   BF_TRY(load_machines(query, loaded, diagnostic));
-  for (size_t i = 0; i < query->paths; i++)
-    BF_TRY(bf_workload_read_form(query->path[i], query->form, loaded->machine[0],
-                                 &loaded->workload[i], diagnostic));
+  for (size_t i = 0; i < query->paths; i++) {
+    BF_TRY(bf_workload_read_sample(query->path[i], query->form, query->most_accesses,
+                                   loaded->machine[0], &loaded->workload[i], diagnostic));
+    double kept = bf_workload_kept(loaded->workload[i]);
+    loaded->kept = kept < loaded->kept ? kept : loaded->kept;
+  }
   for (size_t m = 0; m < query->machines; m++)
     for (size_t i = 0; i < query->paths; i++) {
       loaded->result[loaded->count] =

@@ -12,6 +12,7 @@ typedef struct bf_cases_query {
   const char *const *machine; /* names or files */
   size_t machines;
   bf_overrides overrides; /* of all machines */
+  size_t most_accesses;   /* different ones of a trace; of longer traces a part is kept */
 } bf_cases_query;
 
 /* What a case costs without and with a hash. */
@@ -28,6 +29,7 @@ typedef struct bf_loaded_cases {
   bf_solve_case *item; /* the first is the first trace on the first machine */
   bf_case_result *result;
   size_t count;
+  double kept; /* the least share of a trace's different accesses that is kept */
   double
       counted; /* the share of the accesses that conflicts were counted of; the rest is estimated */
 } bf_loaded_cases;

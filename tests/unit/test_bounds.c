@@ -179,6 +179,14 @@ static void joint_answers_are_the_best_of_those_tried(void **state) {
     moved += joint.pad_words || joint.base_bytes;
     uint64_t least = joint.solution.conflicts_after;
     bf_joint_clear(&joint);
+    const bf_solve_case twice = {machine, workload};
+    options.also = &twice;
+    options.also_count = 1;
+    assert_int_equal(bf_solve_joint_watched(machine, workload, &options, NULL, &joint, NULL),
+                     BF_OK);
+    assert_int_equal(joint.solution.conflicts_after, 2 * least);
+    bf_joint_clear(&joint);
+    options.also_count = 0;
     options.time_limit_seconds = 0.02;
     assert_int_equal(bf_solve_joint_watched(machine, workload, &options, NULL, &joint, NULL),
                      BF_OK);

@@ -229,6 +229,52 @@ static void repeats_are_in_workloads(void **state) {
   compare_workloads(3000);
 }
 
+static bool is_same(const bf_access *a, const bf_access *b) {
+  return a->op == b->op && a->width_bytes == b->width_bytes && a->mask == b->mask &&
+         !a->site == !b->site && (!a->site || strcmp(a->site, b->site) == 0) &&
+         memcmp(a->address, b->address, sizeof a->address) == 0;
+}
+
+/* Of too many different accesses a share is kept, in their order and with all their counts, whether
+ * they are packed or not. */
+static void some_accesses_are_kept_whole(void **state) {
+  (void)state;
+  enum { MOST = 3000 };
+  bf_machine *machine;
+  bf_text text = {0};
+  char path[16];
+  bf_workload *all, *some[2];
+  write_repeats(&text, 30000, 3000);
+  assert_int_equal(bf_machine_load("hopper", NULL, &machine, NULL), BF_OK);
+  bf_trace *whole = open_text(&text, machine);
+  bf_trace *trace[2] = {open_text(&text, machine), open_packed(&text, machine, path)};
+  assert_int_equal(bf_workload_take(whole, "m", &all, NULL), BF_OK);
+  assert_true(bf_workload_kept(all) == 1);
+  for (unsigned way = 0; way < 2; way++) {
+    assert_int_equal(bf_workload_sample(trace[way], "m", MOST, &some[way], NULL), BF_OK);
+    size_t size = bf_workload_size(some[way]), at = 0;
+    double expected = bf_workload_kept(some[way]) * (double)bf_workload_size(all);
+    assert_true(bf_workload_kept(some[way]) < 1 && size <= MOST);
+    assert_true((double)size > 0.9 * expected && (double)size < 1.1 * expected);
+    assert_int_equal(size, bf_workload_size(some[0]));
+    for (size_t i = 0; i < size; i++) {
+      const bf_access *own = bf_workload_get(some[way], i);
+      while (at < bf_workload_size(all) && !is_same(bf_workload_get(all, at), own))
+        at++;
+      assert_true(at < bf_workload_size(all));
+      assert_int_equal(own->count, bf_workload_get(all, at)->count);
+    }
+    bf_trace_close(trace[way]);
+  }
+  for (unsigned way = 0; way < 2; way++)
+    bf_workload_free(some[way]);
+  bf_workload_free(all);
+  bf_trace_close(whole);
+  unlink(path);
+  bf_machine_free(machine);
+  bf_text_free(&text);
+}
+
 static int read_text(const char *lines, unsigned repeated, unsigned threads, bf_diagnostic *found) {
   bf_machine *machine;
   bf_site_sums *sums;
@@ -300,6 +346,7 @@ int main(void) {
       cmocka_unit_test(any_number_of_threads_gives_the_same),
       cmocka_unit_test(repeats_count_as_in_text),
       cmocka_unit_test(repeats_are_in_workloads),
+      cmocka_unit_test(some_accesses_are_kept_whole),
       cmocka_unit_test(what_only_the_whole_shows_is_refused),
       cmocka_unit_test(the_first_fault_is_told),
       cmocka_unit_test(progress_can_stop),
