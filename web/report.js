@@ -8,16 +8,27 @@ import { table } from './table.js';
 
 export const reportDefaults = { before: null, after: null, only: 'all' };
 
+// What an operand of wgmma or a tensor copy is: "wgmma A 64x16 f16, swizzle 128".
+const operandText = (own) => `${own.operand} ${own.rows}x${own.columns} ${own.type}${own.swizzle_bytes ? `, swizzle ${own.swizzle_bytes}` : ''}${own.mn_major ? ', MN-major' : ''}`;
+
+// The parts of a line: each of its operands, and what else is there.
+function partsOf(line) {
+  const operands = (line.operands ?? []).map((own) => ({ explanation: operandText(own), wavefronts: own.wavefronts, ideal: own.wavefronts - own.conflicts, conflicts: own.conflicts }));
+  const sum = (key) => operands.reduce((total, own) => total + own[key], 0);
+  const rest = { ...line, wavefronts: line.wavefronts - sum('wavefronts'), ideal: line.ideal - sum('ideal'), conflicts: line.conflicts - sum('conflicts') };
+  return operands.length && !rest.wavefronts ? operands : [rest, ...operands];
+}
+
 // Places of a document that a command printed: {group, place, what, wavefronts, ideal, conflicts, after}.
 export function placesOf(document) {
   const places = [];
   const add = (group, place, own) => places.push({ group, place, what: own.explanation ?? own.class ?? own.op ?? '', wavefronts: own.wavefronts ?? 0, ideal: own.ideal ?? 0, conflicts: own.conflicts ?? 0, after: own.conflicts_after, access: own.worst, hash: own.hash });
   for (const workload of document.workloads ?? []) for (const site of workload.sites) add(baseName(workload.name), site.site ?? `${site.op} ${site.width}`, { ...site, hash: workload.hash });
   for (const kernel of document.kernels ?? []) {
-    for (const line of kernel.lines ?? []) add(kernel.name, lineText(line), line);
+    for (const line of kernel.lines ?? []) for (const part of partsOf(line)) add(kernel.name, lineText(line), part);
     for (const site of kernel.sites ?? []) add(kernel.name, site.source_line ? `${baseName(site.source_file)}:${site.source_line}` : `PTX ${site.line}`, site);
   }
-  for (const launch of document.launches ?? []) for (const line of launch.lines ?? []) add(launch.kernel, lineText(line), line);
+  for (const launch of document.launches ?? []) for (const line of launch.lines ?? []) for (const part of partsOf(line)) add(launch.kernel, lineText(line), part);
   for (const own of document.baseline ?? []) {
     const [, group, where] = /^(\S+)\s+(.*)$/.exec(own.place) ?? ['', '', own.place];
     add(group, where, { ...own, ideal: own.wavefronts - own.conflicts });

@@ -261,6 +261,19 @@ await flow('reports are read, filtered and compared', async (page) => {
   await page.until(`!document.querySelector('.problem').hidden`);
 });
 
+const operand = (name, wavefronts) => ({ operand: name, rows: 64, columns: 16, type: 'f16', swizzle_bytes: 128, mn_major: false, times: 2, bytes: 4096, wavefronts, conflicts: 0 });
+const products = { file: 'a.cu', line: 7, wavefronts: 96, ideal: 96, conflicts: 0, class: null, explanation: null, operands: [operand('wgmma A', 32), operand('wgmma B', 64)] };
+const stores = { file: 'a.cu', line: 9, wavefronts: 24, ideal: 8, conflicts: 16, explanation: 'stride', operands: [operand('copy out of', 0)] };
+await flow('a report has a row for each operand', async (page) => {
+  await page.until(`document.querySelector('.picture')`);
+  await click(page, '[data-view=report]');
+  await give(page, '#report-before', [['exec.json', JSON.stringify({ kernels: [{ name: 'k', lines: [products, stores] }] })]]);
+  await page.until(has('.totals', '120'));
+  const shown = await page.evaluate(`[...document.querySelectorAll('tbody tr')].map((row) => [...row.cells].map((cell) => cell.textContent).join('|')).join(';')`);
+  for (const row of ['a.cu:7|wgmma A 64x16 f16, swizzle 128|32|32|0', 'a.cu:7|wgmma B 64x16 f16, swizzle 128|64|64|0', 'a.cu:9|stride|24|8|16', 'a.cu:9|copy out of 64x16 f16, swizzle 128|0|0|0'])
+    expect(shown.split(';').includes(row), `${row} in ${shown}`);
+});
+
 await flow('what is pasted stays text', async (page) => {
   await page.until(`document.querySelector('.picture')`);
   await type(page, '#form', 'trace');
