@@ -445,6 +445,7 @@ def read_options():
     parser.add_argument("--programs", metavar="FOLDER", help="where built programs stay, for another time")
     parser.add_argument("--output", default="never_slower.json", help="also written as tables, with the ending .md")
     parser.add_argument("--sanitize", action="store_true", help="count errors of compute-sanitizer instead")
+    parser.add_argument("--build", action="store_true", dest="only_builds", help="build the programs and end; needs no GPU")
     parser.add_argument("--conflicts", action="store_true", help="write bench/strangers/conflicts.json; needs no GPU")
     options = parser.parse_intermixed_args()
     if any(mode not in MODES for mode in options.modes.split(",")) or not options.modes.startswith("plain"):
@@ -464,6 +465,9 @@ def main():
             build_all(every)
             count_conflicts(build, every)
             return 0
+        if options.only_builds:
+            build_all(every)
+            return 1 if any(measured.faults for measured in every) else 0
         if tests.missing() or not build.library:
             print(tests.missing() or "no injection library in " + options.build)
             return 77

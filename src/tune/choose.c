@@ -438,14 +438,17 @@ static bool is_limited(const bf_plans *plans, const bf_plan *plan) {
 }
 
 /* Rows that are longer in some blocks only are taken where no hash is worth it, unless the shape is
- * known: in blocks of another one the original would run, and a hash serves for all. */
+ * known: in blocks of another one the original would run, and a hash serves for all. So are
+ * unusual ones, unless the judge says that they are clearly cheaper. */
 static void prefer_hash(const choosing *c, const subject *s) {
   bf_plan *plan = s->plan;
-  if (s->forecasts < 2 || !is_limited(c->plans, plan))
+  bool is_other = s->forecasts >= 2 && is_limited(c->plans, plan), is_worth;
+  bool is_unusual = plan->is_unusual && plan->taken == BF_PLAN_PADDED;
+  if (!is_other && !is_unusual)
     return;
-  bool is_worth;
   int best = bf_judge_choose(plan->tried, plan->was_tried, BF_PLAN_PADDED, &is_worth);
-  if (!is_worth)
+  if (!is_worth ||
+      (!is_other && bf_judge_is_clearly_cheaper(&plan->tried[BF_PLAN_PADDED], &plan->tried[best])))
     return;
   bf_plan_take(c->plans, plan, (unsigned)best);
   plan->comparison = plan->tried[best];

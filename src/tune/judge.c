@@ -113,6 +113,14 @@ bool bf_judge_is_better(const bf_comparison *one, const bf_comparison *other) {
   return bf_judge_likely_share(one) < bf_judge_likely_share(other);
 }
 
+bool bf_judge_is_clearly_cheaper(const bf_comparison *one, const bf_comparison *other) {
+  double added = (double)(one->after.instructions - one->before.instructions);
+  double more = (double)(other->after.instructions - other->before.instructions);
+  return (double)one->after.wavefronts * (double)other->before.wavefronts <=
+             (double)other->after.wavefronts * (double)one->before.wavefronts &&
+         3 * added <= more;
+}
+
 /* ---- Choosing ---- */
 
 /* Whether a candidate leaves no more work than the best and adds fewer instructions. */

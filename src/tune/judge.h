@@ -76,6 +76,10 @@ bool bf_judge_may_be_worth(const bf_comparison *comparison);
 /* Whether a hash is better than another one of the same kernel: worth it, or else a smaller share
  * of what decides. */
 bool bf_judge_is_better(const bf_comparison *one, const bf_comparison *other);
+/* Whether one prediction leaves no larger share of the wavefronts than another, and adds at most a
+ * third of the instructions: such a candidate is taken before one of a kind that was measured more.
+ * bench/results/2026-11-19-decisions.md says how that was found. */
+bool bf_judge_is_clearly_cheaper(const bf_comparison *one, const bf_comparison *other);
 /* Of the candidates of a kernel that were tried, the one to take; -1: none was tried. It is the
  * best; of those that a prediction does not tell from it, the one with least work, as units overlap
  * less than is predicted as often as more; and of those with as little work the one that adds

@@ -18,10 +18,11 @@ enum {
   WORD_BYTES = 4,
   MOST_ROWS = 48,
   MOST_ROW_BYTES = 4096,
-  MOST_PADS = 16, /* in accesses of the widest kind: powers of two, and more than 2 of them in long
-                     rows only: */
-  LEAST_ROWS = 8, /* times as long */
-  MOST_TRIED = 4, /* for an array: each is a rewriting of the kernel */
+  MOST_PADS = 16,  /* in accesses of the widest kind: powers of two, and more than 2 of them in long
+                      rows only: */
+  LEAST_ROWS = 8,  /* times as long */
+  WIDE_BYTES = 16, /* behind which ptxas goes on merging accesses: of rows twice as long */
+  MOST_TRIED = 4,  /* for an array: each is a rewriting of the kernel */
   MOST_SHAPES = 2,
   MOST_STATIC_BYTES = 48 * 1024,
   MOST_INSTRUCTIONS = 20000, /* of a kernel: rewriting it some times takes long then */
@@ -79,27 +80,29 @@ static void find_rows(const bf_ptx_function *kernel, rows *list) {
 /* A row and padding for an array. */
 typedef struct candidate {
   uint64_t row_bytes, pad_bytes;
-  double wavefronts;
+  bf_work_array_cost cost;
 } candidate;
 
 static int count(const bf_forecast *forecast, unsigned forecasts, const char *array,
-                 const bf_hash *padding, double *wavefronts, double *conflicts,
-                 bf_diagnostic *diagnostic) {
-  *wavefronts = *conflicts = 0;
+                 const bf_hash *padding, bf_work_array_cost *cost, bf_diagnostic *diagnostic) {
+  *cost = (bf_work_array_cost){0};
   for (unsigned i = 0; i < forecasts && i < MOST_SHAPES; i++) {
-    double own, own_conflicts;
-    BF_TRY(bf_work_count_array(&forecast[i].options, array, padding, &own, &own_conflicts,
-                               diagnostic));
-    *wavefronts += own;
-    *conflicts += own_conflicts;
+    bf_work_array_cost own;
+    BF_TRY(bf_work_count_array(&forecast[i].options, array, padding, &own, diagnostic));
+    cost->accesses += own.accesses;
+    cost->wavefronts += own.wavefronts;
+    cost->conflicts += own.conflicts;
   }
   return BF_OK;
 }
 
-/* Whether a candidate comes before another: fewer wavefronts, then less memory. */
+/* Whether a candidate comes before another: fewer wavefronts, then fewer accesses, where it keeps
+ * more of those that ptxas merges, then less memory. */
 static bool is_before(const candidate *a, const candidate *b) {
-  if (a->wavefronts < b->wavefronts || a->wavefronts > b->wavefronts)
-    return a->wavefronts < b->wavefronts;
+  if (a->cost.wavefronts < b->cost.wavefronts || a->cost.wavefronts > b->cost.wavefronts)
+    return a->cost.wavefronts < b->cost.wavefronts;
+  if (a->cost.accesses < b->cost.accesses || a->cost.accesses > b->cost.accesses)
+    return a->cost.accesses < b->cost.accesses;
   return a->pad_bytes * b->row_bytes < b->pad_bytes * a->row_bytes;
 }
 
@@ -120,10 +123,10 @@ static void keep(candidate best[MOST_TRIED], unsigned *kept, const candidate *ne
 static int list_best(const bf_forecast *forecast, unsigned forecasts, const rows *list,
                      const bf_rewrite_array *array, uint64_t grain, candidate best[MOST_TRIED],
                      unsigned *kept, bf_diagnostic *diagnostic) {
-  double before, conflicts, after, left;
+  bf_work_array_cost before;
   *kept = 0;
-  BF_TRY(count(forecast, forecasts, array->name, NULL, &before, &conflicts, diagnostic));
-  for (unsigned i = 0; conflicts > 0 && i < list->count; i++)
+  BF_TRY(count(forecast, forecasts, array->name, NULL, &before, diagnostic));
+  for (unsigned i = 0; before.conflicts > 0 && i < list->count; i++)
     for (unsigned k = 1; k <= MOST_PADS; k *= 2) {
       candidate new = {.row_bytes = list->bytes[i], .pad_bytes = k * grain};
       uint64_t bytes = array->variable->bytes / new.row_bytes *new.pad_bytes;
@@ -131,13 +134,14 @@ static int list_best(const bf_forecast *forecast, unsigned forecasts, const rows
                          .row_words = new.row_bytes / WORD_BYTES,
                          .pad_words = new.pad_bytes / WORD_BYTES};
       bool is_open = array->variable->bytes == 0;
-      if ((k > 2 && new.row_bytes < LEAST_ROWS *new.pad_bytes) || new.row_bytes % grain ||
+      bool is_wide = new.pad_bytes == WIDE_BYTES &&new.row_bytes % WIDE_BYTES == 0;
+      if ((k > 2 && !is_wide && new.row_bytes < LEAST_ROWS *new.pad_bytes) ||
+          new.row_bytes < 2 * new.pad_bytes || new.row_bytes % grain ||
           (new.row_bytes >= array->variable->bytes && !is_open) ||
           array->variable->bytes + bytes > MOST_STATIC_BYTES)
         continue;
-      BF_TRY(count(forecast, forecasts, array->name, &padding, &after, &left, diagnostic));
-      new.wavefronts = after;
-      if (after < before)
+      BF_TRY(count(forecast, forecasts, array->name, &padding, &new.cost, diagnostic));
+      if (new.cost.wavefronts < before.wavefronts)
         keep(best, kept, &new);
     }
   return BF_OK;
@@ -323,6 +327,12 @@ static int gain_of(const trying *t, const bf_rewrite_result *result, const bf_ha
   return error;
 }
 
+/* Whether rows are shorter than those that paddings of several accesses are usually given to. */
+static bool is_short(const bf_hash *padding, uint64_t grain) {
+  return padding->pad_words * WORD_BYTES > 2 * grain &&
+         padding->row_words < LEAST_ROWS * padding->pad_words;
+}
+
 /* Whether places are so few that rows are cheaper than a hash: no more than 3 instructions, what a
  * place takes, for two accesses. */
 static bool is_cheap(const bf_rewrite_result *result, const trying *t) {
@@ -385,7 +395,6 @@ static bool calls_others(const bf_ptx_function *kernel) {
 static int propose_array(const bf_plans *plans, bf_plan *plan, unsigned index, const rows *list,
                          const bf_forecast *forecast, unsigned forecasts, bf_ptx_module **part,
                          bf_diagnostic *diagnostic) {
-  enum { WIDE_BYTES = 16 }; /* behind which ptxas goes on merging accesses */
   const bf_rewrite_array *array = &bf_plan_examined(plans, plan)->array[index];
   uint64_t grain =
       array->padding_grain_bytes > WORD_BYTES ? array->padding_grain_bytes : WORD_BYTES;
@@ -409,13 +418,16 @@ static int propose_array(const bf_plans *plans, bf_plan *plan, unsigned index, c
   bf_hash **taken = &plan->array_padding[index];
   double most = 0;
   BF_TRY(take_first(&t, best, kept, block, forecasts == 1, taken));
-  if (*taken)
+  if (*taken) {
+    plan->is_unusual |= is_short(*taken, grain);
     return BF_OK;
+  }
   BF_TRY(take_placed(&t, best, kept, forecast, forecasts, &most, taken));
-  if (grain >= WIDE_BYTES ||
-      list_best(forecast, forecasts, list, array, WIDE_BYTES, best, &kept, &why))
-    return BF_OK;
-  return take_placed(&t, best, kept, forecast, forecasts, &most, taken);
+  if (grain < WIDE_BYTES &&
+      !list_best(forecast, forecasts, list, array, WIDE_BYTES, best, &kept, &why))
+    BF_TRY(take_placed(&t, best, kept, forecast, forecasts, &most, taken));
+  plan->is_unusual |= *taken != NULL;
+  return BF_OK;
 }
 
 int bf_padding_propose(const bf_plans *plans, bf_plan *plan, const bf_forecast *forecast,

@@ -20,6 +20,7 @@ typedef struct bf_plan {
   bf_proposal proposal;
   bf_proposal *array_proposal; /* the same for single arrays, in the order of arrays; or NULL */
   bf_hash **array_padding; /* longer rows for single arrays, which the verifier accepts; or NULL */
+  bool is_unusual;         /* places in some of these are computed at accesses, or rows are short */
   unsigned taken;          /* the candidate that it has; BF_PLAN_CANDIDATES or more: none */
   bool was_tried[BF_PLAN_CANDIDATES];
   bf_comparison tried[BF_PLAN_CANDIDATES];

@@ -317,27 +317,50 @@ static int count_site(counting *c, const bf_analyze_site *site, double *unknown)
   return BF_OK;
 }
 
+/* What ptxas merges an access of the original to, where a padding may have taken that apart: no
+ * access is wider than what the padding keeps aligned. False where it is part of another one. */
+static bool merge_padded(const bf_ptx_merged *of, uint32_t instruction, unsigned own_bytes,
+                         const bf_hash *padding, bf_ptx_merged *merged) {
+  uint64_t pad_bytes = padding ? WORD_BYTES * padding->pad_words : 0;
+  uint64_t aligned = pad_bytes ? pad_bytes & (0 - pad_bytes) : of->width_bytes;
+  *merged = *of;
+  if (of->dropped || of->leader != instruction)
+    return false;
+  aligned = aligned > own_bytes ? aligned : own_bytes;
+  if (of->width_bytes > aligned) {
+    merged->times = (of->times ? of->times : 1) * (unsigned)(of->width_bytes / aligned);
+    merged->width_bytes = (unsigned)aligned;
+  }
+  return true;
+}
+
 int bf_work_count_array(const bf_work_options *options, const char *array, const bf_hash *padding,
-                        double *wavefronts, double *conflicts, bf_diagnostic *diagnostic) {
+                        bf_work_array_cost *cost, bf_diagnostic *diagnostic) {
   enum { MOST_OF_SITE = 4, MOST_SITES = 128 };
   counting c = {.options = options,
                 .version = options->original,
                 .padding = padding,
                 .missing_ops = bf_machine_limits(options->machine).missing_ops,
                 .diagnostic = diagnostic};
-  const bf_ptx_merged alone = {0};
   uint32_t every = options->analysis->sites / MOST_SITES + 1;
   bf_counter *counter;
-  *wavefronts = *conflicts = 0;
+  *cost = (bf_work_array_cost){0};
   BF_TRY(find_counter(options, NULL, &counter, diagnostic));
   for (uint32_t i = 0; i < options->analysis->sites; i += every) {
     const bf_analyze_site *site = &options->analysis->site[i];
     const char *own = bf_work_array(options, site);
     size_t step = site->accesses / MOST_OF_SITE + 1;
+    bf_ptx_merged merged = {0};
     if (!own || strcmp(own, array) || !site->has_op || c.missing_ops >> site->op & 1)
       continue;
-    for (size_t k = 0; k < site->accesses; k += step)
-      BF_TRY(count_one(&c, counter, site, &site->access[k], &alone, 0, wavefronts, conflicts));
+    if (every == 1 && !merge_padded(&options->original->merges->instruction[site->instruction],
+                                    site->instruction, site->width_bytes, padding, &merged))
+      continue;
+    for (size_t k = 0; k < site->accesses; k += step) {
+      cost->accesses += merged.times ? merged.times : 1;
+      BF_TRY(count_one(&c, counter, site, &site->access[k], &merged, 0, &cost->wavefronts,
+                       &cost->conflicts));
+    }
   }
   return BF_OK;
 }

@@ -99,10 +99,14 @@ uint32_t bf_work_offset(const bf_analyze_site *site, unsigned number);
  * names of their arrays as sites; those with an unknown offset at some offsets. */
 int bf_work_accesses(const bf_work_options *options, bool as_merged, double trips, bf_workload *to,
                      bf_diagnostic *diagnostic);
-/* What the accesses to an array that are known cost, with longer rows or, padding NULL, as it is;
- * some of them, which are the same for all paddings. */
+/* What the accesses to an array that are known cost, with longer rows or, padding NULL, as it is,
+ * as ptxas merges them: longer rows may keep it from that. Of kernels with many accesses these are
+ * some, as written, the same for all paddings. */
+typedef struct bf_work_array_cost {
+  double accesses, wavefronts, conflicts;
+} bf_work_array_cost;
 int bf_work_count_array(const bf_work_options *options, const char *array, const bf_hash *padding,
-                        double *wavefronts, double *conflicts, bf_diagnostic *diagnostic);
+                        bf_work_array_cost *cost, bf_diagnostic *diagnostic);
 /* Whether some address of a site is not known. */
 bool bf_work_is_unknown(const bf_analyze_site *site);
 

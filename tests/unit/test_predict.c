@@ -419,20 +419,39 @@ static void arrays_without_conflicts_stay(void **state) {
 }
 
 /* Where nothing shows that subscripts stay in rows, these are made longer at the access, unless
- * that takes many instructions. */
+ * that takes many instructions; and taken where they add a third of those of a hash. */
 static void cheap_places_are_proposed(void **state) {
   bed b;
   (void)state;
+  corpus_bed(&b, "matrix_scan");
+  choose(&b);
+  bf_plan *plan = plan_of(&b, "matrix_scan");
+  assert_true(plan->is_unusual && plan->is_by_array);
+  assert_string_equal(bf_hash_text(plan->array_hash[0]), "pad:32+1");
+  free_bed(&b);
   corpus_bed(&b, "haar");
   b.plans.blocks_are_checked = b.options.decides_by_launch = true;
   choose(&b);
-  bf_plan *plan = plan_of(&b, "haar");
-  assert_true(plan->is_by_array);
-  assert_string_equal(bf_hash_text(plan->array_hash[0]), "pad:32+1");
+  plan = plan_of(&b, "haar");
+  assert_true(plan->is_unusual && !plan->is_by_array);
+  assert_string_equal(bf_hash_text(plan->hash), "xor:0,5,15");
   free_bed(&b);
   corpus_bed(&b, "dct8x8");
   choose(&b);
   assert_false(bf_plan_has_hash(&b.plans, plan_of(&b, "dct8x8_padded")));
+  free_bed(&b);
+}
+
+/* Of paddings that leave as many wavefronts, the one that keeps accesses which ptxas merges. */
+static void merged_accesses_stay_merged(void **state) {
+  bed b;
+  (void)state;
+  corpus_bed(&b, "dct8x8");
+  b.plans.blocks_are_checked = b.options.decides_by_launch = true;
+  choose(&b);
+  bf_plan *plan = plan_of(&b, "dct8x8");
+  assert_true(plan->is_by_array && !plan->is_unusual);
+  assert_string_equal(bf_hash_text(plan->array_hash[0]), "pad:32+4@32");
   free_bed(&b);
 }
 
@@ -664,6 +683,7 @@ int main(void) {
       cmocka_unit_test(padded_kernels_are_left_alone),
       cmocka_unit_test(arrays_without_conflicts_stay),
       cmocka_unit_test(cheap_places_are_proposed),
+      cmocka_unit_test(merged_accesses_stay_merged),
       cmocka_unit_test(launches_can_decide),
       cmocka_unit_test(what_is_assumed_may_lie_beyond_memory),
       cmocka_unit_test(granules_fit_the_widest_access),

@@ -131,6 +131,22 @@ static void what_is_smaller_is_as_good(void **state) {
 }
 
 /* Where nothing is worth it, the best is named; measured times are told apart. */
+/* Fewer wavefronts, or as many, and a third of the instructions; shares count, as both may be of
+ * other launches. */
+static void what_is_clearly_cheaper_adds_a_third(void **state) {
+  (void)state;
+  bf_comparison hash = {{.wavefronts = 100}, {.wavefronts = 20, .instructions = 30}};
+  bf_comparison rows = {{.wavefronts = 200}, {.wavefronts = 40, .instructions = 10}};
+  assert_true(bf_judge_is_clearly_cheaper(&rows, &hash));
+  assert_false(bf_judge_is_clearly_cheaper(&hash, &rows));
+  rows.after.instructions = 11;
+  assert_false(bf_judge_is_clearly_cheaper(&rows, &hash));
+  rows.after.instructions = -5; /* some are not needed any more */
+  assert_true(bf_judge_is_clearly_cheaper(&rows, &hash));
+  rows.after.wavefronts = 41;
+  assert_false(bf_judge_is_clearly_cheaper(&rows, &hash));
+}
+
 static void what_is_told_apart_is_the_best(void **state) {
   (void)state;
   const bool both[] = {true, true};
@@ -341,6 +357,7 @@ int main(void) {
       cmocka_unit_test(cycles_must_be_fewer_beyond_error_or_with_less_work),
       cmocka_unit_test(what_is_not_told_apart_is_chosen_by_work),
       cmocka_unit_test(what_is_smaller_is_as_good),
+      cmocka_unit_test(what_is_clearly_cheaper_adds_a_third),
       cmocka_unit_test(what_is_told_apart_is_the_best),
       cmocka_unit_test(times_must_beat_noise),
       cmocka_unit_test(reasons_name_what_decided),
