@@ -59,11 +59,26 @@ bool bf_emu_put_off_add(bf_emu_worker *worker, bf_emu_combine apply, unsigned si
   return true;
 }
 
+/* Whether bytes from an address on are among those that the reductions left change. */
+static bool has_bytes(const struct bf_emu_put_off *own, uint64_t address, unsigned bytes) {
+  kept which;
+  for (size_t at = own->done; at < own->used;
+       at += sizeof which + which.words * sizeof(bf_emu_reduced)) {
+    memcpy(&which, own->bytes + at, sizeof which);
+    const bf_emu_reduced *word = (const void *)(own->bytes + at + sizeof which);
+    for (uint32_t i = 0; i < which.words; i++)
+      if ((uintptr_t)word[i].at < address + bytes && address < (uintptr_t)word[i].at + which.size)
+        return true;
+  }
+  return false;
+}
+
 bool bf_emu_put_off_meets(const struct bf_emu_put_off *own, unsigned width_bytes, uint32_t mask,
                           const uint64_t *address) {
   for (uint32_t left = mask; left; left &= left - 1) {
     uint64_t at = address[__builtin_ctz(left)], bit;
-    if (at < own->end && at + width_bytes > own->first && *sector_bits(own, at, &bit) & bit)
+    if (at < own->end && at + width_bytes > own->first && *sector_bits(own, at, &bit) & bit &&
+        has_bytes(own, at, width_bytes))
       return true;
   }
   return false;
