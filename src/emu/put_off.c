@@ -11,6 +11,16 @@ typedef struct kept {
   uint32_t words, size;
 } kept;
 
+/* Copies a word of 2, 4 or 8 bytes, each without a call. */
+static inline void copy_word(void *to, const void *from, unsigned size) {
+  if (size == 4)
+    memcpy(to, from, 4);
+  else if (size == 8)
+    memcpy(to, from, 8);
+  else
+    memcpy(to, from, 2);
+}
+
 static uint64_t *sector_bits(const struct bf_emu_put_off *own, uint64_t address, uint64_t *bit) {
   uint64_t hash = address / BF_EMU_PUT_OFF_SECTOR * UINT64_C(0x9e3779b97f4a7c15) >> 32;
   *bit = UINT64_C(1) << (hash & 63);
@@ -50,7 +60,7 @@ bool bf_emu_put_off_add(bf_emu_worker *worker, bf_emu_combine apply, unsigned si
   for (uint32_t left = mask; left; left &= left - 1, word++) {
     unsigned lane = (unsigned)__builtin_ctz(left);
     *word = (bf_emu_reduced){.at = pointer[lane]};
-    memcpy(&word->value, operand + (size_t)lane * size, size);
+    copy_word(&word->value, operand + (size_t)lane * size, size);
     note_word(own, (uintptr_t)pointer[lane], size);
   }
   if (*own->next == UINT64_MAX)
@@ -59,11 +69,26 @@ bool bf_emu_put_off_add(bf_emu_worker *worker, bf_emu_combine apply, unsigned si
   return true;
 }
 
+/* Whether bytes from an address on are among those that the reductions left change. */
+static bool has_bytes(const struct bf_emu_put_off *own, uint64_t address, unsigned bytes) {
+  kept which;
+  for (size_t at = own->done; at < own->used;
+       at += sizeof which + which.words * sizeof(bf_emu_reduced)) {
+    memcpy(&which, own->bytes + at, sizeof which);
+    const bf_emu_reduced *word = (const void *)(own->bytes + at + sizeof which);
+    for (uint32_t i = 0; i < which.words; i++)
+      if ((uintptr_t)word[i].at < address + bytes && address < (uintptr_t)word[i].at + which.size)
+        return true;
+  }
+  return false;
+}
+
 bool bf_emu_put_off_meets(const struct bf_emu_put_off *own, unsigned width_bytes, uint32_t mask,
                           const uint64_t *address) {
   for (uint32_t left = mask; left; left &= left - 1) {
     uint64_t at = address[__builtin_ctz(left)], bit;
-    if (at < own->end && at + width_bytes > own->first && *sector_bits(own, at, &bit) & bit)
+    if (at < own->end && at + width_bytes > own->first && *sector_bits(own, at, &bit) & bit &&
+        has_bytes(own, at, width_bytes))
       return true;
   }
   return false;
@@ -76,9 +101,9 @@ static void make(const kept *which, const bf_emu_reduced *word) {
     __builtin_prefetch(word[i].at, 1);
   for (uint32_t i = 0; i < which->words; i++) {
     uint64_t old = 0;
-    memcpy(&old, word[i].at, which->size);
+    copy_word(&old, word[i].at, which->size);
     uint64_t new = which->apply(old, word[i].value, 0);
-    memcpy(word[i].at, &new, which->size);
+    copy_word(word[i].at, &new, which->size);
   }
 }
 

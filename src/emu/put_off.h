@@ -26,7 +26,7 @@ typedef struct bf_emu_reduced {
 /* Which `small` of atom and red says that they may be put off. */
 enum { BF_EMU_SMALL_PUT_OFF = 7 };
 
-enum { BF_EMU_PUT_OFF_SECTOR = 32, BF_EMU_PUT_OFF_BITS = 4096 };
+enum { BF_EMU_PUT_OFF_SECTOR = 32, BF_EMU_PUT_OFF_BITS = 16384 };
 
 /* Reductions of a place, one behind the other. */
 struct bf_emu_put_off {
@@ -40,7 +40,8 @@ struct bf_emu_put_off {
 /* Puts a reduction of the lanes of mask off; false: there is no room before others are made. */
 bool bf_emu_put_off_add(bf_emu_worker *worker, bf_emu_combine apply, unsigned size, uint32_t mask,
                         uint8_t *const *pointer, const uint8_t *operand);
-/* Whether one of these accesses, each within a sector, may touch a word of those put off. */
+/* Whether one of these accesses, each within a sector, touches a word of those put off. That must
+ * not depend on where memory is: who waits sees what others have put off before. */
 bool bf_emu_put_off_meets(const struct bf_emu_put_off *own, unsigned width_bytes, uint32_t mask,
                           const uint64_t *address);
 /* Makes all of a place that stand for its next time. */

@@ -72,8 +72,8 @@ struct bf_sim_memory {
   uint32_t far_count, far_room;
   uint64_t far_first;
   uint32_t in_flight, most_in_flight; /* requests */
-  arrival *arrival;                   /* those of a cycle, to put them in order */
-  uint32_t arrivals;                  /* there is room for */
+  arrival *arrival;  /* those of a cycle, to put them in order, and behind them room for as many */
+  uint32_t arrivals; /* there is room for */
   /* By cycle of the calendar of events: whether data come in it, as bits. */
   uint64_t data[BF_SIM_CALENDAR_CYCLES / 64];
   node *node;
@@ -486,17 +486,40 @@ static void serve(bf_sim_memory *memory, const bf_sim_request *request, uint64_t
 
 /* ---- Order ---- */
 
-static int by_key(const void *a, const void *b) {
-  const arrival *x = a, *y = b;
-  return (x->key > y->key) - (x->key < y->key);
+/* The end of the run of ascending keys that begins at `from`. */
+static uint32_t run_end(const arrival *all, uint32_t from, uint32_t count) {
+  while (from + 1 < count && all[from].key < all[from + 1].key)
+    from++;
+  return from + 1 < count ? from + 1 : count;
 }
 
-/* Room for so many arrivals. */
+/* Merges the runs [from, middle) and [middle, end), by way of a spare array. */
+static void merge(arrival *all, uint32_t from, uint32_t middle, uint32_t end, arrival *spare) {
+  uint32_t left = middle - from, i = 0, next = from;
+  memcpy(spare, &all[from], left * sizeof *spare);
+  while (i < left && middle < end)
+    all[next++] = all[middle].key < spare[i].key ? all[middle++] : spare[i++];
+  memcpy(&all[next], &spare[i], (left - i) * sizeof *spare);
+}
+
+/* Puts arrivals in order. Each span has added its own by multiprocessor, so there are few runs. */
+static void sort(arrival *all, uint32_t count, arrival *spare) {
+  for (uint32_t first; (first = run_end(all, 0, count)) < count;)
+    for (uint32_t from = 0; first < count; first = run_end(all, from, count)) {
+      uint32_t end = run_end(all, first, count);
+      merge(all, from, first, end, spare);
+      from = end;
+      if (from >= count)
+        break;
+    }
+}
+
+/* Room for so many arrivals, and as many while they are put in order. */
 static bool reserve_arrivals(bf_sim_memory *memory, uint32_t count) {
   if (count <= memory->arrivals)
     return true;
   uint32_t room = 2 * count;
-  arrival *made = realloc(memory->arrival, room * sizeof *made);
+  arrival *made = realloc(memory->arrival, 2 * room * sizeof *made);
   if (!made)
     return false;
   memory->arrival = made;
@@ -525,7 +548,7 @@ static uint32_t sort_arriving(bf_sim_memory *memory, const bf_sim_request *reque
     is_sorted = is_sorted && (!i || own[-1].key < own->key);
   }
   if (!is_sorted)
-    qsort(memory->arrival, count, sizeof *memory->arrival, by_key);
+    sort(memory->arrival, count, memory->arrival + memory->arrivals);
   return count;
 }
 
