@@ -141,6 +141,7 @@ typedef struct bf_emu_needs {
   uint64_t local_bytes;  /* per thread */
   uint64_t const_bytes;  /* of the module */
   unsigned registers;
+  bool has_registers;      /* the machine code says so; else they are an estimate */
   unsigned most_threads;   /* per block: .maxntid, or 1024 */
   uint32_t exact_block[3]; /* .reqntid, or 0 */
   bool has_dynamic_shared;

@@ -100,8 +100,10 @@ int bf_sim_run(const bf_sim_settings *settings, bf_emu *emu, const bf_emu_launch
                            .sites = bf_emu_kernel_sites(launch->kernel)},
                   .emu = emu};
   own.machine = settings->machine ? bf_machine_code_find(settings->machine, own.feed.kernel) : NULL;
-  if (own.machine && own.machine->registers)
+  if (own.machine && own.machine->registers) {
     own.feed.needs.registers = own.machine->registers;
+    own.feed.needs.has_registers = true;
+  }
   return bf_sim_run_feed(settings, &own.feed, launch, result, diagnostic);
 }
 

@@ -271,6 +271,7 @@ int bf_sim_sass_run(const bf_sim_settings *settings, const bf_sim_sass *trace,
   played own = {.feed = {.calls = &calls,
                          .kernel = trace->kernel,
                          .needs = {.shared_bytes = trace->shared_bytes,
+                                   .has_registers = true,
                                    .registers = (unsigned)(trace->registers < BF_SASS_NO_REGISTER
                                                                ? trace->registers
                                                                : BF_SASS_NO_REGISTER)},

@@ -731,14 +731,22 @@ static uint64_t round_up(uint64_t value, uint64_t multiple) {
   return (value + multiple - 1) / multiple * multiple;
 }
 
-unsigned bf_sim_fit(const bf_sim_gpu *gpu, const bf_emu_needs *needs, const bf_emu_launch *launch,
-                    const char **limit) {
-  uint64_t threads = (uint64_t)launch->block[0] * launch->block[1] * launch->block[2];
-  uint64_t warps = (threads + BF_EMU_LANES - 1) / BF_EMU_LANES;
+/* Registers of a block. An estimate leaves room for one: the program was compiled for such blocks,
+ * and is not turned away because of it. */
+static uint64_t registers_of(const bf_sim_gpu *gpu, const bf_emu_needs *needs, uint64_t warps) {
   uint64_t registers = needs->registers;
   if (registers > gpu->registers_per_thread)
     registers = gpu->registers_per_thread;
   registers = round_up(registers * BF_EMU_LANES, gpu->register_granule) * warps;
+  bool is_too_many = registers > gpu->registers_per_sm && !needs->has_registers;
+  return is_too_many ? gpu->registers_per_sm : registers;
+}
+
+unsigned bf_sim_fit(const bf_sim_gpu *gpu, const bf_emu_needs *needs, const bf_emu_launch *launch,
+                    const char **limit) {
+  uint64_t threads = (uint64_t)launch->block[0] * launch->block[1] * launch->block[2];
+  uint64_t warps = (threads + BF_EMU_LANES - 1) / BF_EMU_LANES;
+  uint64_t registers = registers_of(gpu, needs, warps);
   uint64_t shared = needs->shared_bytes + launch->dynamic_shared_bytes + gpu->shared_block_bytes;
   struct {
     const char *name;

@@ -1,5 +1,6 @@
 /* Time, threads and ends: results do not depend on threads of the host, the least queues and tables
  * still give right results, and launches that cannot end are explained. */
+#include "sim/feed.h"
 #include "sim_bed.h"
 
 /* "tickets": threads take numbers from a counter, add floats, and leave what they got. "relay":
@@ -416,6 +417,28 @@ static void check_refused(sim_bed *own, const bf_emu_launch *launch, const char 
     fail_msg("%s", diagnostic.message);
 }
 
+/* Registers are an estimate: a block that would fit but for these gets a multiprocessor to itself,
+ * unless machine code says how many there are. */
+static void estimates_refuse_nothing(void **state) {
+  (void)state;
+  sim_bed own;
+  sim_bed_open(&own, program, "machine hopper",
+               "sms=2 warps_per_sm=64 registers_per_thread=255 registers_per_sm=8192");
+  bf_emu_launch launch = launch_of(&own, "stream", 3, 1024);
+  bf_emu_needs needs = *bf_emu_kernel_needs(launch.kernel);
+  const char *limit = "";
+  assert_true(needs.registers * 1024 > 8192 && !needs.has_registers);
+  assert_int_equal(bf_sim_fit(own.settings.gpu, &needs, &launch, &limit), 1);
+  assert_string_equal(limit, "registers");
+  bf_sim_result result = sim_bed_simulate(&own, &launch);
+  assert_int_equal(result.blocks_per_sm, 1);
+  bf_arena_free(&result.arena);
+  needs.has_registers = true;
+  assert_int_equal(bf_sim_fit(own.settings.gpu, &needs, &launch, &limit), 0);
+  assert_string_equal(limit, "registers");
+  sim_bed_close(&own);
+}
+
 static void what_does_not_fit_is_refused(void **state) {
   (void)state;
   sim_bed own;
@@ -461,11 +484,17 @@ static void cooperative_launches(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(any_number_of_threads), cmocka_unit_test(blocks_hand_over),
-      cmocka_unit_test(least_sizes),           cmocka_unit_test(full_multiprocessors),
-      cmocka_unit_test(deadlocks_are_found),   cmocka_unit_test(waits_are_explained),
-      cmocka_unit_test(the_most_cycles),       cmocka_unit_test(launches_can_be_stopped),
-      cmocka_unit_test(faults_end_the_launch), cmocka_unit_test(what_does_not_fit_is_refused),
+      cmocka_unit_test(any_number_of_threads),
+      cmocka_unit_test(blocks_hand_over),
+      cmocka_unit_test(least_sizes),
+      cmocka_unit_test(full_multiprocessors),
+      cmocka_unit_test(deadlocks_are_found),
+      cmocka_unit_test(waits_are_explained),
+      cmocka_unit_test(the_most_cycles),
+      cmocka_unit_test(launches_can_be_stopped),
+      cmocka_unit_test(faults_end_the_launch),
+      cmocka_unit_test(estimates_refuse_nothing),
+      cmocka_unit_test(what_does_not_fit_is_refused),
       cmocka_unit_test(cooperative_launches),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
