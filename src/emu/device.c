@@ -122,7 +122,6 @@ static int allocate(bf_emu *emu, uint64_t bytes, unsigned flags, bool is_heap, u
     madvise(memory, whole, MADV_HUGEPAGE);
 #endif
   bf_emu_entry entry = {.public = {(uintptr_t)memory, bytes, BF_EMU_DEVICE, flags, 0, false},
-                        .writable = true,
                         .is_heap = is_heap};
   int error = bf_emu_add(emu, &entry, diagnostic);
   if (error)
@@ -145,8 +144,7 @@ int bf_emu_register(bf_emu *emu, void *memory, uint64_t bytes, unsigned flags,
                     bf_diagnostic *diagnostic) {
   if (!memory || bytes == 0 || (uintptr_t)memory + bytes < (uintptr_t)memory)
     return bf_fail(diagnostic, BF_BAD_INPUT, "no memory to register");
-  bf_emu_entry entry = {.public = {(uintptr_t)memory, bytes, BF_EMU_HOST, flags, 0, false},
-                        .writable = true};
+  bf_emu_entry entry = {.public = {(uintptr_t)memory, bytes, BF_EMU_HOST, flags, 0, false}};
   return bf_emu_add(emu, &entry, diagnostic);
 }
 

@@ -10,7 +10,7 @@ enum { BF_EMU_FREED = 256 };
 
 typedef struct bf_emu_entry {
   bf_emu_range public;
-  bool writable; /* by kernels */
+  bool is_const; /* a variable in constant memory */
   bool is_heap;  /* a kernel has allocated it */
 } bf_emu_entry;
 

@@ -284,7 +284,7 @@ typedef enum bf_emu_fault_kind {
   BF_EMU_OUT_OF_BOUNDS,
   BF_EMU_USE_AFTER_FREE,
   BF_EMU_MISALIGNED,
-  BF_EMU_READ_ONLY,     /* store to constant memory or parameters */
+  BF_EMU_READ_ONLY,     /* store to parameters */
   BF_EMU_UNINITIALISED, /* shared memory read before it was written */
   BF_EMU_RACE,          /* two threads, one of them writing, without a barrier between */
   BF_EMU_TRAP,

@@ -151,7 +151,7 @@ static int fill(bf_emu_module *module, bf_diagnostic *diagnostic) {
     bool is_const = variable->space == BF_PTX_SPACE_CONST;
     bf_emu_entry entry = {.public = {module->placed[i].address, variable->bytes, BF_EMU_VARIABLE, 0,
                                      0, is_managed(variable)},
-                          .writable = !is_const};
+                          .is_const = is_const};
     BF_TRY(bf_emu_add(module->emu, &entry, diagnostic));
     module->const_bytes += is_const ? variable->bytes : 0;
   }

@@ -158,8 +158,8 @@ static bf_emu_fault_kind reach_global(bf_emu_warp *warp, const bf_emu_op *op, ui
       *known = (bf_emu_known){parameters, parameters + flight->launch->parameter_bytes, false};
     } else if (bf_emu_find_entry(flight->emu, address, &entry) &&
                address + width_bytes <= entry.public.address + entry.public.bytes) {
-      *known = (bf_emu_known){entry.public.address, entry.public.address + entry.public.bytes,
-                              entry.writable};
+      *known =
+          (bf_emu_known){entry.public.address, entry.public.address + entry.public.bytes, true};
       bf_emu_touch(flight, &entry.public);
     } else {
       return bf_emu_was_freed(flight->emu, address) ? BF_EMU_USE_AFTER_FREE : BF_EMU_OUT_OF_BOUNDS;

@@ -265,7 +265,7 @@ static bool is_in(const bf_emu_flight *flight, uint64_t address, bf_ptx_space sp
   case BF_PTX_SPACE_PARAM:
     return is_inside(address, (uintptr_t)flight->parameters, flight->launch->parameter_bytes);
   case BF_PTX_SPACE_CONST:
-    return bf_emu_find_entry(flight->emu, address, &entry) && !entry.writable;
+    return bf_emu_find_entry(flight->emu, address, &entry) && entry.is_const;
   default:
     return !is_in(flight, address, BF_PTX_SPACE_SHARED) &&
            !is_in(flight, address, BF_PTX_SPACE_LOCAL) &&

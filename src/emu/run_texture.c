@@ -58,8 +58,7 @@ static bool is_alive(bf_emu_warp *warp, const bf_emu_texture *texture) {
   if (!bf_emu_find_entry(warp->worker->flight->emu, first, &entry) ||
       end > entry.public.address + entry.public.bytes)
     return false;
-  *known = (bf_emu_known){entry.public.address, entry.public.address + entry.public.bytes,
-                          entry.writable};
+  *known = (bf_emu_known){entry.public.address, entry.public.address + entry.public.bytes, true};
   bf_emu_touch(warp->worker->flight, &entry.public);
   return true;
 }

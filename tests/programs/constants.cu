@@ -25,6 +25,10 @@ __global__ void convolve(const float *in, int n) {
     counter += 23;
 }
 
+__constant__ int late[2] = {5, 6};
+__global__ void change(int *constant) { constant[threadIdx.x] = 70 + threadIdx.x; }
+__global__ void look(int *to) { to[threadIdx.x] = late[threadIdx.x]; }
+
 int main() {
   const int n = 64;
   Filter mine = {{1, 2, 3, 2, 1}, 5};
@@ -57,6 +61,13 @@ int main() {
   number = 0;
   CHECK(cudaMemcpyFromSymbol(&number, counter, sizeof number));
   printf("%zu bytes, counter %d\n", bytes, number);
+  // A kernel may write constants by their address in global memory; launches behind it see that.
+  int seen[2];
+  CHECK(cudaGetSymbolAddress(&address, late));
+  change<<<1, 2>>>((int *)address);
+  look<<<1, 2>>>((int *)in);
+  CHECK(cudaMemcpy(seen, in, sizeof seen, cudaMemcpyDeviceToHost));
+  printf("written by a kernel: %d %d\n", seen[0], seen[1]);
   printf("past the end: %s\n", cudaGetErrorName(cudaMemcpyToSymbol(table, &one, 4, 16)));
   printf("no symbol: %s\n", cudaGetErrorName(cudaGetSymbolSize(&bytes, (const void *)&host)));
   return 0;
