@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Writes runtime/driver/names.def, the names that the toolkit's stub of libcuda exports, and runtime/driver/procs.def,
+"""Writes runtime/driver/names.def, the names that the toolkit's stub of libcuda exports and those of pictures of other
+interfaces (OpenGL, EGL, VDPAU), which a driver exports and the stub does not, and runtime/driver/procs.def,
 which of them cuGetProcAddress answers with: the versions of CUDA in which functions changed are those of the toolkit's
 types of functions.
     tools/driver_names.py [TOOLKIT]     (default /usr/local/cuda)"""
@@ -15,11 +16,17 @@ stub = next((path for lib in ("lib64", "lib") for path in [toolkit / lib / "stub
 if not stub:
     sys.exit(f"driver_names.py: no stubs/libcuda.so in {toolkit}")
 listing = subprocess.run(["nm", "-D", "--defined-only", stub], capture_output=True, text=True, check=True).stdout
-names = sorted(set(re.findall(r" (cu[A-Z]\w*)", listing)))
+PICTURES = ["GL", "EGL", "VDPAU"]
+headers = "".join((toolkit / f"include/cuda{of}.h").read_text() for of in PICTURES)
+declared = set(re.findall(r"CUDAAPI (cu[A-Z]\w*)", headers)) - {"cuWGLGetDevice"}  # of Windows
+pictured = [name for name in re.findall(r"\b(cu[A-Z]\w*)", headers) if re.sub(r"_v\d$", "", name) in declared]
+names = sorted(set(re.findall(r" (cu[A-Z]\w*)", listing) + pictured +
+                   [name + "_pt" + kind.lower() for kind, name in re.findall(r"__CUDA_API_PT(DS|SZ)\((cu\w+)\)", headers)]))
 
 TYPE = re.compile(r"\*PFN_(cu\w+?)_v(\d+)(_pt[sd][sz])?\)")
 versions = collections.defaultdict(set)  # of (name, whether the stream is the thread's own)
-for name, version, ending in TYPE.findall((toolkit / "include/cudaTypedefs.h").read_text()):
+types = "".join((toolkit / f"include/cuda{of}Typedefs.h").read_text() for of in ["", *PICTURES])
+for name, version, ending in TYPE.findall(types):
     versions[name, bool(ending)].add(int(version))
 
 
@@ -31,6 +38,7 @@ def forms(name, per_thread):
 
 
 rows = []
+versions.pop(("cuWGLGetDevice", False), None)
 for (name, per_thread), when in sorted(versions.items()):
     symbols = forms(name, per_thread)
     if len(symbols) != len(when):

@@ -219,7 +219,8 @@ API(cuTexObjectCreate, uint64_t *handle, const resource *what, const sampler *ho
   /* Integers are read as numbers up to 1 unless a flag says otherwise; those of 32 bits cannot be.
    */
   bool reads_fraction = texel.kind != 2 && texel.x < 32 && !(how->flags & READ_AS_INTEGER);
-  rt_sampler wanted = {.filter = how->filter,
+  /* Whole numbers are never blended; the driver takes such filters all the same. */
+  rt_sampler wanted = {.filter = texel.kind == 2 || reads_fraction ? how->filter : 0,
                        .read_mode = reads_fraction,
                        .srgb = (how->flags & SRGB) != 0,
                        .anisotropy = how->anisotropy,

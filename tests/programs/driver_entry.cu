@@ -1,5 +1,6 @@
 // Functions of the driver that a program of the runtime asks for by name, with handles of both interfaces.
 #include <cuda.h>
+#include <dlfcn.h>
 #include <stdio.h>
 #include <cudaTypedefs.h>
 
@@ -21,6 +22,12 @@ int main() {
   auto fill = find<PFN_cuMemsetD32_v3020>("cuMemsetD32", 12000);
   auto encode = find<PFN_cuTensorMapEncodeTiled_v12000>("cuTensorMapEncodeTiled", 12000);
   find<void *>("cuNoSuchFunction", 12000);
+  // Programs that open the driver themselves want all its names, those of pictures of OpenGL too, before they begin.
+  void *driver = dlopen("libcuda.so.1", RTLD_NOW);
+  auto devices = driver ? (int (*)(unsigned *, int *, unsigned, int))dlsym(driver, "cuGLGetDevices_v2") : NULL;
+  unsigned devices_of_opengl = 7;
+  int device;
+  printf("OpenGL's devices: %s\n", devices && devices(&devices_of_opengl, &device, 1, 1) ? "none" : "unexpected");
   CUcontext context = NULL;
   get_context(&context);
   printf("context: %s\n", context ? "current" : "none");
