@@ -219,7 +219,8 @@ API(cuTexObjectCreate, uint64_t *handle, const resource *what, const sampler *ho
   /* Integers are read as numbers up to 1 unless a flag says otherwise; those of 32 bits cannot be.
    */
   bool reads_fraction = texel.kind != 2 && texel.x < 32 && !(how->flags & READ_AS_INTEGER);
-  /* Whole numbers are never blended; the driver takes such filters all the same. */
+  /* Whole numbers are not blended. That the driver takes such a filter follows from ffmpeg, which
+   * asks for one; no GPU was asked. */
   rt_sampler wanted = {.filter = texel.kind == 2 || reads_fraction ? how->filter : 0,
                        .read_mode = reads_fraction,
                        .srgb = (how->flags & SRGB) != 0,

@@ -127,7 +127,7 @@ int main() {
   OK(cuMemcpyDtoH(&element, rows + 4 * pitch + 38, 2));
   printf("rows: %#x\n", element);
 
-  // Whole numbers with a filter that blends, which the driver takes and does without, as a filter of ffmpeg asks for.
+  // Whole numbers with a filter that blends, as a filter of ffmpeg asks for: they are read without it.
   unsigned char bytes[2][32];
   for (int i = 0; i < 64; i++)
     bytes[i / 32][i % 32] = (unsigned char)(i * 37);
