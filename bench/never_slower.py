@@ -362,7 +362,7 @@ def measure(build, every, options, conflicts):
             show(f"no time for round {number + 1}")
             break
         for measured in every:
-            if "plain" not in measured.faults and (measured.program.kind != "tests" or number == 0):
+            if "plain" not in measured.faults and (measured.program.kind != "tests" or number == 0 or options.names):
                 measure_program(build, measured, options, modes, number)
                 found = save(options, every, conflicts)
         show(f"round {number + 1}: {time.monotonic() - start:.0f} s")

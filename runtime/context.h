@@ -280,6 +280,8 @@ const rt_device *rt_device_of(const char *machine);
 uint64_t rt_memory_bytes(const rt_context *context);
 /* Bytes that the host, or the group of processes, has room for now, but for an eighth (host.c). */
 uint64_t rt_host_bytes(void);
+/* The number of the limit of the heap of kernels. */
+enum { RT_HEAP_LIMIT = 2 };
 /* The value of an attribute of the device, or of a limit; a cudaError. */
 int rt_device_attribute(const rt_context *context, int attribute, uint64_t *value);
 int rt_device_limit(const rt_context *context, int limit, uint64_t *value);

@@ -470,6 +470,8 @@ API(cudaDeviceSetLimit, int limit, size_t value) {
   RT_ENTER(context);
   if (limit < 0 || limit >= LIMITS)
     return rt_leave(context, cudaErrorUnsupportedLimit);
+  if (limit == RT_HEAP_LIMIT && bf_emu_has_heap(context->emu))
+    return rt_leave(context, cudaErrorInvalidValue); /* as an H200 says */
   context->limit[limit] = value;
   return rt_leave(context, cudaSuccess);
 }

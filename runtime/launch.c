@@ -7,9 +7,6 @@
 
 /* ---- Checks ---- */
 
-/* The number of the limit of the heap of kernels. */
-enum { HEAP_LIMIT = 2 };
-
 /* What a wrong grid or block gives: CUDA 13 was seen to return cudaErrorInvalidValue on an H200. */
 enum { BAD_SHAPE = CUDART_MAJOR >= 13 ? cudaErrorInvalidValue : cudaErrorInvalidConfiguration };
 
@@ -322,7 +319,7 @@ int rt_start(rt_context *context, rt_function *function, const rt_configuration 
       .print_context = context,
       .is_beside = context->is_busy || rt_may_wait(function),
   };
-  rt_device_limit(context, HEAP_LIMIT, &launch.heap_bytes);
+  rt_device_limit(context, RT_HEAP_LIMIT, &launch.heap_bytes);
   rt_order_launch(context, how, depth > 0, &launch);
   bool is_parent = !context->besides;
   const bf_emu_parent *before =

@@ -132,6 +132,7 @@ API(cudaDeviceReset, void) {
     if (module->loaded && bf_emu_restore(module->loaded, &diagnostic))
       rt_complain(context, &diagnostic);
   rt_free_all(context);
+  bf_emu_forget_heap(context->emu);
   rt_destroy_arrays(context);
   rt_destroy_textures(context);
   rt_destroy_objects(context);

@@ -34,6 +34,7 @@ struct bf_emu {
   size_t ranges, capacity;
   uint64_t next_serial;
   uint64_t used_bytes, heap_bytes; /* the latter of the heap of kernels */
+  bool has_heap;                   /* a kernel has asked for some of it */
   bf_emu_freed freed[BF_EMU_FREED];
   unsigned next_freed;
   bf_emu_module *modules;

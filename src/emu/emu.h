@@ -388,6 +388,11 @@ typedef struct bf_emu_result {
 int bf_emu_run(bf_emu *emu, const bf_emu_launch *launch, bf_emu_result *result,
                bf_diagnostic *diagnostic);
 
+/* Whether a kernel has asked for memory of the heap since the device was new, or the heap was
+ * forgotten: its size stays then. All memory is freed before the latter, and no kernel runs. */
+bool bf_emu_has_heap(const bf_emu *emu);
+void bf_emu_forget_heap(bf_emu *emu);
+
 /* ---- Conflict profile ---- */
 
 /* Counts wavefronts of shared accesses while a kernel runs: per site, and nothing is stored per

@@ -67,6 +67,7 @@ uint64_t bf_emu_heap_take(bf_emu_flight *flight, uint64_t bytes) {
   uint64_t address, most = flight->launch->heap_bytes, own = in_units(bytes + !bytes);
   if (own < bytes)
     return 0;
+  __atomic_store_n(&emu->has_heap, true, __ATOMIC_RELAXED);
   uint64_t used = __atomic_add_fetch(&emu->heap_bytes, own, __ATOMIC_RELAXED);
   bool fits = !most || (own <= most && used <= most);
   if (fits && ((address = take_spare(flight, bytes + !bytes)) ||
@@ -74,6 +75,15 @@ uint64_t bf_emu_heap_take(bf_emu_flight *flight, uint64_t bytes) {
     return address;
   __atomic_sub_fetch(&emu->heap_bytes, own, __ATOMIC_RELAXED);
   return 0;
+}
+
+bool bf_emu_has_heap(const bf_emu *emu) {
+  return __atomic_load_n(&emu->has_heap, __ATOMIC_RELAXED);
+}
+
+void bf_emu_forget_heap(bf_emu *emu) {
+  emu->has_heap = false;
+  emu->heap_bytes = 0;
 }
 
 void bf_emu_heap_give(bf_emu_flight *flight, uint64_t address) {

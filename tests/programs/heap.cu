@@ -1,4 +1,4 @@
-// malloc and free in kernels: many threads, memory that outlives a launch, sizes that differ, and a heap that is full.
+// malloc and free in kernels: many threads, memory that outlives a launch, sizes that differ, a heap that is full, and its size.
 // flags: -cudart shared -arch=sm_90
 #include "check.h"
 
@@ -55,7 +55,7 @@ int main() {
   CHECK(cudaMallocManaged(&pieces, sizeof *pieces));
   CHECK(cudaMalloc(&list, 20480 * sizeof *list));
   *sum = 0;
-  each<<<400, 256>>>(sum, 64);
+  each<<<100, 256>>>(sum, 64);
   CHECK(cudaDeviceSynchronize());
   printf("each: %u\n", *sum);
   *sum = 0;
@@ -68,7 +68,11 @@ int main() {
     CHECK(cudaDeviceSynchronize());
     printf("full: %s\n", *pieces > 64 && *pieces <= 128 ? "8 MiB" : "not 8 MiB");
   }
+  // Once a kernel has had some of it, its size stays, until the device is reset.
+  printf("%s\n", cudaGetErrorName(cudaDeviceSetLimit(cudaLimitMallocHeapSize, 32 << 20)));
+  CHECK(cudaDeviceReset());
   CHECK(cudaDeviceSetLimit(cudaLimitMallocHeapSize, 32 << 20));
+  CHECK(cudaMallocManaged(&pieces, sizeof *pieces));
   fill<<<1, 1>>>(pieces, 1 << 20);
   CHECK(cudaDeviceSynchronize());
   printf("full: %s\n", *pieces > 16 && *pieces <= 32 ? "32 MiB" : "not 32 MiB");

@@ -26,6 +26,7 @@ static void note(void *what) { order[steps++] = *(int *)what; }
 static void note_stream(cudaStream_t, cudaError_t, void *what) { order[steps++] = *(int *)what; }
 
 int main() {
+  setenv("CUDA_MODULE_LOADING", "EAGER", 1); // else loading a kernel waits for those that run
   int *flag, *a, *b, *pinned, *more, source[32], one = 1, two = 2, three = 3;
   CHECK(cudaMallocHost(&flag, sizeof *flag));
   CHECK(cudaMallocHost(&pinned, 32 * sizeof *pinned));
