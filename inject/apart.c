@@ -3,11 +3,13 @@
  *
  * The driver compiles PTX when it loads it, which takes from 10 milliseconds to several seconds
  * where its cache has not got the code yet. That is done by a thread, one kernel after the other,
- * and the launch that needs it waits: the waits of a process take MOST_WAIT_NS in all, after which
- * launches get the program's own kernel until the other is there. The driver lets other threads
- * launch meanwhile (measured on an H200: cuLibraryLoadData does not hold what cuModuleLoadData
- * does). What it must not see is the end of the process, or of a context, while it compiles: both
- * wait for the kernel that is being compiled. */
+ * and a launch that is expected to gain by it waits: the waits of a process take MOST_WAIT_NS in
+ * all, after which launches get the program's own kernel until the other is there. A launch that
+ * only learns does not wait; what predictions about a kernel need that has its second version only
+ * to be measured is read by the thread, too. The driver lets other threads launch meanwhile
+ * (measured on an H200: cuLibraryLoadData does not hold what cuModuleLoadData does). What it must
+ * not see is the end of the process, or of a context, while it compiles: both wait for the kernel
+ * that is being compiled. */
 #include "driver.h"
 
 #include "ptx/extract.h"
@@ -26,9 +28,11 @@ typedef struct inject_apart {
   struct inject_apart *next; /* that is to be compiled */
   const inject_image *image;
   const inject_kernel *kernel;
-  void *context; /* of the launch that needs it */
-  void *made;    /* a kernel of a library */
-  int state;     /* inject_apart_state */
+  void *context;    /* of the launch that needs it */
+  void *made;       /* a kernel of a library */
+  bool is_prepared; /* for predictions */
+  bool is_wanted;   /* it is to be compiled, not only to be prepared */
+  int state;        /* inject_apart_state */
 } inject_apart;
 
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
@@ -117,16 +121,24 @@ static inject_apart *take_next(void) {
   return taken;
 }
 
+/* Does what is asked for; the state that it has then. */
+static inject_apart_state serve(inject_apart *at) {
+  if (at->is_wanted) {
+    at->made = make(at);
+    return at->made ? INJECT_APART_READY : INJECT_APART_REFUSED;
+  }
+  inject_foresee_prepare(at->image, at->kernel);
+  return INJECT_APART_IDLE;
+}
+
 static void *work(void *unused) {
   (void)unused;
   pthread_mutex_lock(&mutex);
   for (inject_apart *at; (at = take_next());) {
     pthread_mutex_unlock(&mutex);
-    void *made = make(at);
+    inject_apart_state state = serve(at);
     pthread_mutex_lock(&mutex);
-    at->made = made;
-    __atomic_store_n(&at->state, made ? INJECT_APART_READY : INJECT_APART_REFUSED,
-                     __ATOMIC_RELEASE);
+    __atomic_store_n(&at->state, state, __ATOMIC_RELEASE);
     is_compiling = false;
     pthread_cond_broadcast(&changed);
   }
@@ -211,11 +223,12 @@ static void wait_for(const inject_apart *apart) {
   waited_ns += now_ns() - begun;
 }
 
-/* Asks for the second version of a kernel, under the mutex. */
-static void ask(inject_apart *apart) {
+/* Asks for the second version of a kernel, under the mutex: to be compiled, or to be prepared. */
+static void ask(inject_apart *apart, bool is_wanted) {
   int (*get_context)(void **) = inject_driver("cuCtxGetCurrent");
   if (is_over || (get_context && get_context(&apart->context) != CUDA_SUCCESS))
     return;
+  apart->is_wanted = is_wanted;
   apart->next = NULL;
   *last = apart;
   last = &apart->next;
@@ -231,13 +244,25 @@ inject_apart_state inject_apart_look(const inject_pair *pair) {
   return (inject_apart_state)__atomic_load_n(&apart_of(pair)->state, __ATOMIC_ACQUIRE);
 }
 
-inject_apart_state inject_apart_get(const inject_pair *pair) {
+bool inject_apart_prepare(const inject_pair *pair) {
+  inject_apart *apart = apart_of(pair);
+  pthread_mutex_lock(&mutex);
+  if (apart->state == INJECT_APART_IDLE && !apart->is_prepared) {
+    apart->is_prepared = true;
+    ask(apart, false);
+  }
+  bool is_busy = apart->state == INJECT_APART_BUSY;
+  pthread_mutex_unlock(&mutex);
+  return is_busy;
+}
+
+inject_apart_state inject_apart_get(const inject_pair *pair, bool gains) {
   inject_apart *apart = apart_of(pair);
   pthread_mutex_lock(&mutex);
   bool is_first = apart->state == INJECT_APART_IDLE;
   if (is_first)
-    ask(apart);
-  if ((is_first || inject_takes_times) && apart->state == INJECT_APART_BUSY)
+    ask(apart, true);
+  if (((is_first && gains) || inject_takes_times) && apart->state == INJECT_APART_BUSY)
     wait_for(apart);
   int state = apart->state;
   pthread_mutex_unlock(&mutex);

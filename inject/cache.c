@@ -31,6 +31,7 @@ static const bf_field kernel_fields[] = {
     BF_FIELD(inject_kernel, unused_bytes), BF_FIELD(inject_kernel, most_x),
     BF_FIELD(inject_kernel, most_y),       BF_FIELD(inject_kernel, most_z),
     BF_FIELD(inject_kernel, is_alone),     BF_FIELD_OR_NULL(inject_kernel, values),
+    BF_FIELD(inject_kernel, is_doubtful),
 };
 static const bf_row row_of_kernel = BF_ROW("kernel", kernel_fields);
 

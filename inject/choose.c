@@ -330,9 +330,12 @@ static bool has_second(inject_pair *pair, const inject_launch *launch, const ver
                        inject_decision *to, outlook *seen, bool *is_late) {
   if (pair->beside)
     return true;
+  *is_late = pair->kernel->is_doubtful && !inject_takes_times && inject_apart_prepare(pair);
+  if (*is_late)
+    return object(to, "predictions of its second version are being prepared");
   if (inject_apart_look(pair) == INJECT_APART_IDLE && !is_wanted(pair, launch, own, to, seen))
     return false;
-  inject_apart_state state = inject_apart_get(pair);
+  inject_apart_state state = inject_apart_get(pair, !seen->is_known || seen->is_expected);
   *is_late = state == INJECT_APART_BUSY || state == INJECT_APART_IDLE;
   if (*is_late)
     return object(to, "its second version is being compiled");

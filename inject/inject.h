@@ -74,6 +74,7 @@ typedef struct inject_kernel {
   const char *reason; /* why it has none, or NULL */
   const char *values; /* parameters that decide what it does to shared memory (values.c), or NULL */
   bool is_alone;      /* the second version shares no variables with the program */
+  bool is_doubtful;   /* it has one only to be measured */
   bool rounds; /* the second version is launched with whole rows of dynamic memory, as memcheck
                   wants */
   uint64_t row_bytes, unused_bytes; /* and with so many bytes more for every row of it; 0: none */
@@ -223,7 +224,7 @@ inject_pair *inject_handle_pair(const void *handle);
 
 typedef enum inject_apart_state {
   INJECT_APART_IDLE, /* nobody has asked for it */
-  INJECT_APART_BUSY, /* it is being compiled */
+  INJECT_APART_BUSY, /* it is being looked at, or compiled */
   INJECT_APART_READY,
   INJECT_APART_REFUSED,
 } inject_apart_state;
@@ -232,8 +233,10 @@ typedef enum inject_apart_state {
 struct inject_apart *inject_aparts_create(const inject_image *image);
 /* How far the second version of a pair is. */
 inject_apart_state inject_apart_look(const inject_pair *pair);
-/* Has it compiled where it is not there; may wait for it. */
-inject_apart_state inject_apart_get(const inject_pair *pair);
+/* Has what predictions about it need read, once; false where that was done, or cannot be. */
+bool inject_apart_prepare(const inject_pair *pair);
+/* Has it compiled where it is not there. A launch that gains by it may wait for it. */
+inject_apart_state inject_apart_get(const inject_pair *pair, bool gains);
 /* The handle of one that is ready, of the kind that the pair has; NULL: it has none. */
 void *inject_apart_handle(const inject_pair *pair);
 /* Waits for what is being compiled; what is not begun may be asked for again. */
@@ -316,6 +319,9 @@ bool inject_foresee(const inject_image *image, const inject_kernel *kernel,
                     const inject_launch *launch, unsigned multiprocessors,
                     const unsigned resident[2], const inject_values *values, bool *may_gain,
                     char *reason, size_t reason_bytes);
+
+/* Reads what predictions about a kernel need, beside launches; the first one does it otherwise. */
+void inject_foresee_prepare(const inject_image *image, const inject_kernel *kernel);
 
 /* ---- Choices ---- */
 

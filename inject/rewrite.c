@@ -46,18 +46,20 @@ static void describe_second(const description *d, unsigned index, inject_rewritt
   bf_text values = {0};
   if (index < d->plans->count && d->plans->plan[index].needs_values)
     find_values(d->result->module, kernel->name, &values);
-  inject_add_kernel(&(inject_kernel){.name = kernel->name,
-                                     .beside = kernel->beside,
-                                     .hash = kernel->hash,
-                                     .values = values.size ? values.data : NULL,
-                                     .is_alone = is_alone(d->result->module, kernel),
-                                     .rounds = kernel->has_dynamic_shared,
-                                     .row_bytes = kernel->dynamic_row_bytes,
-                                     .unused_bytes = kernel->dynamic_unused_bytes,
-                                     .most_x = kernel->most_block[0],
-                                     .most_y = kernel->most_block[1],
-                                     .most_z = kernel->most_block[2]},
-                    &rewritten->lines);
+  inject_add_kernel(
+      &(inject_kernel){.name = kernel->name,
+                       .beside = kernel->beside,
+                       .hash = kernel->hash,
+                       .values = values.size ? values.data : NULL,
+                       .is_alone = is_alone(d->result->module, kernel),
+                       .is_doubtful = index < d->plans->count && d->plans->plan[index].is_doubtful,
+                       .rounds = kernel->has_dynamic_shared,
+                       .row_bytes = kernel->dynamic_row_bytes,
+                       .unused_bytes = kernel->dynamic_unused_bytes,
+                       .most_x = kernel->most_block[0],
+                       .most_y = kernel->most_block[1],
+                       .most_z = kernel->most_block[2]},
+      &rewritten->lines);
   rewritten->hashed++;
   rewritten->lines.failed |= values.failed;
   bf_text_free(&values);

@@ -281,6 +281,7 @@ static void take_guess(const choosing *c, const subject *s) {
     return;
   if (!bf_plan_take(c->plans, plan, best < 0 ? 0 : (unsigned)best))
     return;
+  plan->is_doubtful = true;
   plan->has_comparison = best >= 0;
   plan->comparison = plan->tried[best < 0 ? 0 : best];
 }
@@ -464,7 +465,7 @@ static void take_doubtful(const choosing *c, const subject *s) {
     return;
   bf_plan_take(c->plans, plan, (unsigned)best);
   plan->comparison = plan->tried[best];
-  plan->has_comparison = true;
+  plan->is_doubtful = plan->has_comparison = true;
   plan->reason[0] = 0;
 }
 

@@ -44,7 +44,7 @@ void bf_plan_forget(const bf_plans *plans, bf_plan *plan, bool keeps_reason) {
   free(plan->array_padding);
   free(plan->array_proposal);
   plan->array_padding = NULL;
-  plan->is_unusual = false;
+  plan->is_unusual = plan->is_doubtful = false;
   plan->array_proposal = NULL;
   memset(plan->was_tried, 0, sizeof plan->was_tried);
   plan->has_comparison &= keeps_reason;

@@ -22,6 +22,7 @@ typedef struct bf_plan {
   bf_hash **array_padding; /* longer rows for single arrays, which the verifier accepts; or NULL */
   bool is_unusual;         /* places in some of these are computed at accesses, or rows are short */
   unsigned taken;          /* the candidate that it has; BF_PLAN_CANDIDATES or more: none */
+  bool is_doubtful;        /* it has a hash only because both versions will be measured */
   bool was_tried[BF_PLAN_CANDIDATES];
   bf_comparison tried[BF_PLAN_CANDIDATES];
   char reason[200];  /* why none was chosen, or empty */

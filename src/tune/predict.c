@@ -4,6 +4,7 @@
 #include "tune/forecast.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* Numbers are those of machines/h200.gpu (tests/unit/test_predict.c compares them). Memory is that
@@ -298,22 +299,51 @@ static int predict(const bf_plans *plans, const bf_plan *plan, const bf_work_ver
   return error;
 }
 
+/* Both versions of a kernel. */
+struct bf_predict_pair {
+  const bf_plans *plans;
+  const bf_plan *plan;
+  bf_work_version version[2]; /* as it is, and rewritten */
+};
+
+int bf_predict_prepare(const bf_plans *plans, const bf_plan *plan,
+                       const bf_ptx_module *rewritten_module, const bf_ptx_function *rewritten,
+                       bf_predict_pair **pair, bf_diagnostic *diagnostic) {
+  const bf_ptx_function *kernel = bf_ptx_find(plans->module, plan->name);
+  bf_predict_pair *made = *pair = calloc(1, sizeof *made);
+  if (!made)
+    return bf_no_memory(diagnostic);
+  made->plans = plans;
+  made->plan = plan;
+  if (!kernel || !rewritten)
+    return BF_OK;
+  BF_TRY(bf_work_version_make(plans->module, kernel, &made->version[0], diagnostic));
+  return bf_work_version_make(rewritten_module, rewritten, &made->version[1], diagnostic);
+}
+
+void bf_predict_pair_free(bf_predict_pair *pair) {
+  for (unsigned i = 0; pair && i < 2; i++)
+    bf_work_version_free(&pair->version[i]);
+  free(pair);
+}
+
+int bf_predict_prepared(const bf_predict_pair *pair, const bf_predict_options *options,
+                        bf_prediction *prediction, bf_diagnostic *diagnostic) {
+  *prediction = (bf_prediction){0};
+  if (options->launch && options->launch->block[0] && pair->version[0].function &&
+      pair->version[1].function)
+    return predict(pair->plans, pair->plan, pair->version, options, prediction, diagnostic);
+  snprintf(prediction->reason, sizeof prediction->reason, "the shape of its blocks is not known");
+  return BF_OK;
+}
+
 int bf_predict(const bf_plans *plans, const bf_plan *plan, const bf_ptx_module *rewritten_module,
                const bf_ptx_function *rewritten, const bf_predict_options *options,
                bf_prediction *prediction, bf_diagnostic *diagnostic) {
-  const bf_ptx_function *kernel = bf_ptx_find(plans->module, plan->name);
-  bf_work_version version[2] = {0};
-  *prediction = (bf_prediction){0};
-  if (!options->launch || !options->launch->block[0] || !kernel || !rewritten) {
-    snprintf(prediction->reason, sizeof prediction->reason, "the shape of its blocks is not known");
-    return BF_OK;
-  }
-  int error = bf_work_version_make(plans->module, kernel, &version[0], diagnostic);
+  bf_predict_pair *pair;
+  int error = bf_predict_prepare(plans, plan, rewritten_module, rewritten, &pair, diagnostic);
   if (!error)
-    error = bf_work_version_make(rewritten_module, rewritten, &version[1], diagnostic);
-  if (!error)
-    error = predict(plans, plan, version, options, prediction, diagnostic);
-  for (unsigned i = 0; i < 2; i++)
-    bf_work_version_free(&version[i]);
+    error = bf_predict_prepared(pair, options, prediction, diagnostic);
+  bf_predict_pair_free(pair);
   return error;
 }

@@ -96,6 +96,17 @@ int bf_predict(const bf_plans *plans, const bf_plan *plan, const bf_ptx_module *
                const bf_ptx_function *rewritten, const bf_predict_options *options,
                bf_prediction *prediction, bf_diagnostic *diagnostic);
 
+/* The same in two steps, for many launches of a kernel: what these share takes about as long as a
+ * prediction. What is given to the first must live as long as the pair. Free also after an error;
+ * NULL does nothing. */
+typedef struct bf_predict_pair bf_predict_pair;
+int bf_predict_prepare(const bf_plans *plans, const bf_plan *plan,
+                       const bf_ptx_module *rewritten_module, const bf_ptx_function *rewritten,
+                       bf_predict_pair **pair, bf_diagnostic *diagnostic);
+void bf_predict_pair_free(bf_predict_pair *pair);
+int bf_predict_prepared(const bf_predict_pair *pair, const bf_predict_options *options,
+                        bf_prediction *prediction, bf_diagnostic *diagnostic);
+
 /* ---- Choosing ---- */
 
 /* Gives every open kernel without a hash the one that is best for it, or none and the reason: from

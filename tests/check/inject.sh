@@ -634,7 +634,7 @@ called '^cuEvent' 0
 forget
 # Nor where its times could not be told apart from the others and nothing is predicted of it.
 undecided() {
-  app BANKFOLD_LEARN=1 BANKFOLD_HASH=auto KERNEL=stepped LAUNCHES=30 dlsym learn tests/data/inject/stepped.ptx
+  app REST_MS=200 BANKFOLD_LEARN=1 BANKFOLD_HASH=auto KERNEL=stepped LAUNCHES=30 dlsym learn tests/data/inject/stepped.ptx
 }
 undecided
 called 'cuLibraryLoadData: PTX' 1
@@ -653,6 +653,13 @@ app STUB_COMPILE_MS=1500 BANKFOLD_HASH=cute:3,4,3 KERNEL=rotate dlsym data $tile
 logged 'rotate: its second version is compiled while the program goes on'
 called '^cuLaunchKernel: rotate, 1000 bytes' 1
 called '__bankfold_1' 0
+app STUB_COMPILE_MS=200 BANKFOLD_HASH=cute:3,4,3 KERNEL=rotate dlsym data $tile
+called '^cuLaunchKernel: rotate__bankfold_1, 1024 bytes' 1
+# A launch that only learns does not wait at all, neither for the compiler nor until predictions are prepared.
+app REST_MS=200 STUB_COMPILE_MS=1000 BANKFOLD_LEARN=1 BANKFOLD_HASH=auto KERNEL=stepped LAUNCHES=30 dlsym learn tests/data/inject/stepped.ptx
+logged 'stepped: its second version is compiled while the program goes on'
+called '^cuLaunchKernel: stepped, ' 30
+forget
 app STUB_COMPILE_MS=1200 BANKFOLD_HASH=cute:3,4,3 KERNEL=rotate dlsym contexts $tile
 called '^cuLaunchKernel: rotate, 1000 bytes' 1
 called '^cuLaunchKernel: rotate__bankfold_1, 1024 bytes' 1

@@ -625,11 +625,15 @@ static void launch_once(void *function, unsigned grid_x) {
        "cuLaunchKernel");
 }
 
-/* Launches a kernel as often as LAUNCHES says, every tenth time into a graph. */
+/* Launches a kernel as often as LAUNCHES says, every tenth time into a graph; rests for REST_MS
+ * after each of the first four. */
 static void job_learn(const char *path) {
   void *function = get_function(load_data(path)), *stream = (void *)2, *graph;
   int launches = getenv("LAUNCHES") ? atoi(getenv("LAUNCHES")) : 300;
+  int rest_ms = getenv("REST_MS") ? atoi(getenv("REST_MS")) : 0;
   for (int i = 0; i < launches; i++) {
+    if (i > 0 && i < 5)
+      usleep((unsigned)rest_ms * 1000);
     if (i % 10 == 9)
       must(CALL(cuStreamBeginCapture_v2, (void *, int), stream, 0), "cuStreamBeginCapture");
     launch_once(function, 1);

@@ -17,6 +17,10 @@ bool inject_foresee(const inject_image *image, const inject_kernel *kernel,
   return resident[1] >= resident[0];
 }
 
+void inject_foresee_prepare(const inject_image *image, const inject_kernel *kernel) {
+  (void)image, (void)kernel;
+}
+
 int inject_rewrite(const inject_settings *settings, const char *name, const bf_text *ptx,
                    bool has_code, inject_rewritten *rewritten, bf_diagnostic *diagnostic) {
   static const char limit[] = "// threads in x: ";

@@ -40,7 +40,15 @@ inject_apart_state inject_apart_look(const inject_pair *pair) {
   return INJECT_APART_IDLE;
 }
 
-inject_apart_state inject_apart_get(const inject_pair *pair) { return inject_apart_look(pair); }
+bool inject_apart_prepare(const inject_pair *pair) {
+  (void)pair;
+  return false;
+}
+
+inject_apart_state inject_apart_get(const inject_pair *pair, bool gains) {
+  (void)gains;
+  return inject_apart_look(pair);
+}
 
 void *inject_apart_handle(const inject_pair *pair) {
   (void)pair;
