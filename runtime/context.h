@@ -153,6 +153,7 @@ typedef struct rt_context {
   pthread_mutex_t print_lock;    /* of printed */
   bool is_meddled;               /* calls were made meanwhile */
   bool is_awaited_said;          /* a line has told that calls wait */
+  bool is_filter_said;           /* a line has told of a filter that whole numbers do without */
   bool is_given_up;              /* the launch is to end: the program has */
   bool is_set_up;
   int set_up_error;

@@ -206,6 +206,19 @@ static int keep(uint64_t handle, const resource *what, const sampler *how, const
   return rt_leave(context, is_kept ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY);
 }
 
+/* Says once that whole numbers were to be blended. An H200 takes such a filter and reads other
+ * values between texels' centres than without it (driver_textures in tests/programs read bytes at
+ * whole coordinates); which ones is not known. */
+static void say_unblended(void) {
+  rt_context *context = rt_enter();
+  if (!context->is_filter_said)
+    rt_say(context,
+           "a texture of whole numbers has a filter that blends: it is read without; a GPU "
+           "gives other values between the centres of texels");
+  context->is_filter_said = true;
+  rt_leave(context, CUDA_SUCCESS);
+}
+
 API(cuTexObjectCreate, uint64_t *handle, const resource *what, const sampler *how,
     const rt_view *view) {
   rt_resource resource_wanted;
@@ -219,9 +232,10 @@ API(cuTexObjectCreate, uint64_t *handle, const resource *what, const sampler *ho
   /* Integers are read as numbers up to 1 unless a flag says otherwise; those of 32 bits cannot be.
    */
   bool reads_fraction = texel.kind != 2 && texel.x < 32 && !(how->flags & READ_AS_INTEGER);
-  /* Whole numbers are not blended. That the driver takes such a filter follows from ffmpeg, which
-   * asks for one; no GPU was asked. */
-  rt_sampler wanted = {.filter = texel.kind == 2 || reads_fraction ? how->filter : 0,
+  bool can_blend = texel.kind == 2 || reads_fraction;
+  if (how->filter && !can_blend)
+    say_unblended();
+  rt_sampler wanted = {.filter = can_blend ? how->filter : 0,
                        .read_mode = reads_fraction,
                        .srgb = (how->flags & SRGB) != 0,
                        .anisotropy = how->anisotropy,

@@ -67,7 +67,7 @@ static void free_subject(subject *s) {
 static const double least_conflicts = 0.03;
 
 static void give_reason(bf_plan *plan, const char *reason) {
-  snprintf(plan->reason, sizeof plan->reason, "%s", reason);
+  snprintf(plan->reason, sizeof plan->reason, "%.*s", (int)sizeof plan->reason - 1, reason);
 }
 
 static void name_shape(const uint32_t block[3], char text[48]) {

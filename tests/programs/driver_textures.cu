@@ -17,7 +17,7 @@ __global__ void read_line(cudaTextureObject_t texture, int *to) {
   to[threadIdx.x] = tex1Dfetch<int>(texture, threadIdx.x);
 }
 __global__ void read_bytes(cudaTextureObject_t texture, int *to) {
-  to[threadIdx.x] = tex2D<unsigned char>(texture, threadIdx.x, 1);
+  to[threadIdx.x] = tex2D<unsigned char>(texture, threadIdx.x + 0.5f, 1.5f);
 }
 
 int main() {
@@ -127,7 +127,7 @@ int main() {
   OK(cuMemcpyDtoH(&element, rows + 4 * pitch + 38, 2));
   printf("rows: %#x\n", element);
 
-  // Whole numbers with a filter that blends, as a filter of ffmpeg asks for: they are read without it.
+  // Whole numbers with a filter that blends, as a filter of ffmpeg asks for, at the centres of texels, where filters agree.
   unsigned char bytes[2][32];
   for (int i = 0; i < 64; i++)
     bytes[i / 32][i % 32] = (unsigned char)(i * 37);
