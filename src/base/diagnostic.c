@@ -64,7 +64,8 @@ int bf_fail_file(bf_diagnostic *diagnostic, bf_error error, const char *file, co
   return error;
 }
 
-/* Copies at most the 96 bytes of text around offset; unprintable bytes become '?'. */
+/* Copies at most the 96 bytes of text around offset; tabs become blanks, so that the caret stands
+ * below its byte, and what cannot be printed '?'. */
 static void set_excerpt(bf_diagnostic *diagnostic, const char *text, size_t offset) {
   const size_t width = 96;
   size_t from = offset > width / 2 ? offset - width / 2 : 0;
@@ -72,7 +73,7 @@ static void set_excerpt(bf_diagnostic *diagnostic, const char *text, size_t offs
   const char *start = text + from;
   while (length < width && start[length] && start[length] != '\n') {
     unsigned char c = (unsigned char)start[length];
-    diagnostic->excerpt[length++] = c < 32 || c > 126 ? '?' : (char)c;
+    diagnostic->excerpt[length++] = c == '\t' ? ' ' : c < 32 || c > 126 ? '?' : (char)c;
   }
   diagnostic->excerpt[length] = 0;
   diagnostic->caret = (int32_t)(offset - from);

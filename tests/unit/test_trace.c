@@ -300,6 +300,8 @@ static void a_caret_points_into_the_excerpt(void **state) {
   assert_int_equal(parse("ld 4 3 0 6", &access, &found), BF_BAD_INPUT);
   assert_string_equal(found.excerpt, "ld 4 3 0 6");
   assert_int_equal(found.caret, 9);
+  assert_int_equal(parse("ld\t4 3 0 6", &access, &found), BF_BAD_INPUT);
+  assert_string_equal(found.excerpt, "ld 4 3 0 6");
 }
 
 /* ---- Files ---- */
