@@ -155,17 +155,17 @@ static unsigned size_of(const asked *q, const way *w) {
 
 /* The most different words that these lanes want of one bank. */
 static unsigned words_of(const unsigned *at, unsigned lanes, unsigned width) {
-  unsigned most = 0, count[32] = {0}, word[256], words = 0;
+  static unsigned seen[MOST_BYTES], turn; /* when each word was wanted last */
+  unsigned most = 0, count[32] = {0};
+  turn++;
   for (unsigned lane = 0; lane < lanes; lane++)
     for (unsigned byte = 0; byte < width; byte += 4) {
-      unsigned own = (at[lane] + byte) / 4, k = 0;
-      while (k < words && word[k] != own)
-        k++;
-      if (k < words)
+      unsigned word = (at[lane] + byte) / 4;
+      if (seen[word] == turn)
         continue;
-      word[words++] = own;
-      if (++count[own % 32] > most)
-        most = count[own % 32];
+      seen[word] = turn;
+      if (++count[word % 32] > most)
+        most = count[word % 32];
     }
   return most;
 }
