@@ -605,7 +605,8 @@ BF_DEFAULT_FUNCTION(bf_layout_default_options, bf_layout_options)
  * must begin at a multiple of alignment_bytes. Wavefronts are those of all accesses times their
  * weights, each over the whole tile once. */
 typedef struct bf_layout_choice {
-  const char *name;     /* "none", "none:16", "32", "64", "128", "cute:B,M,S", "pad:BYTES" */
+  const char *name;     /* "none", "none:16", "none:16+BYTES", "32", "64", "128", "cute:B,M,S",
+                           "pad:BYTES" */
   const char *tma_mode; /* of CUtensorMapSwizzle; NULL: tensor copies cannot write so */
   uint64_t wavefronts, ideal, conflicts;
   uint64_t bytes; /* of the tile */

@@ -193,7 +193,8 @@ static const cli_option options[] = {
      "f16 bf16 tf32 f32 f64 e4m3 e5m2 s8 u8 u16 s32 u32 u64",
      "of an element of the tile (default f16)"},
     {"layout", CLI_TEXTS, offsetof(settings, layout), "LAYOUT", NULL,
-     "of the tile: none, none:16, 32, 64, 128, cute:B,M,S, pad:BYTES (default none and 128)"},
+     "of the tile: none, none:16, none:16+BYTES, 32, 64, 128, cute:B,M,S, pad:BYTES (default none "
+     "and 128)"},
     {"cores", CLI_FLAG, offsetof(settings, cores), NULL, NULL,
      "colour the core matrices of wgmma, 8 rows of 16 bytes each, not columns"},
     CLI_COMMON(settings),

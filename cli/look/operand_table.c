@@ -23,6 +23,9 @@ void cli_write_operands(const bf_costs_kernel *kernel,
       bf_operand_describe((bf_operand_kind)j, sum, text);
       bf_text_addf(text, ": %llu times, %llu bytes, ", (unsigned long long)sum->times,
                    (unsigned long long)sum->bytes);
+      if (sum->least_bytes != sum->most_bytes)
+        bf_text_addf(text, "a GPU counts %llu to %llu, ", (unsigned long long)sum->least_bytes,
+                     (unsigned long long)sum->most_bytes);
       if (is_matrix(j))
         bf_text_addf(text, "%llu wavefronts, ", (unsigned long long)sum->wavefronts);
       bf_text_puts(text, "no conflicts\n");
@@ -47,6 +50,8 @@ void cli_write_operands_json(const bf_costs_line *line, bf_json *json) {
     bf_json_bool(json, "varies", sum->varies);
     bf_json_number(json, "times", sum->times);
     bf_json_number(json, "bytes", sum->bytes);
+    bf_json_number(json, "bytes_least", sum->least_bytes);
+    bf_json_number(json, "bytes_most", sum->most_bytes);
     bf_json_number(json, "wavefronts", sum->wavefronts);
     bf_json_number(json, "conflicts", 0);
     bf_json_end(json, '}');

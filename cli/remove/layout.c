@@ -23,7 +23,7 @@ static const cli_option options[] = {
     {"read", CLI_TEXTS, offsetof(settings, read), "WHO[*WEIGHT]", NULL,
      "who reads it: wgmma:A, wgmma:B.mn, ldmatrix[.x2][.trans], ld[:BYTES][@MAP], ds_read_b128"},
     {"layout", CLI_TEXT, offsetof(settings, layout), "LAYOUT", NULL,
-     "look at this one alone: none, none:16, 32, 64, 128, cute:B,M,S, pad:BYTES"},
+     "look at this one alone: none, none:16, none:16+BYTES, 32, 64, 128, cute:B,M,S, pad:BYTES"},
     {"emit", CLI_TEXT, offsetof(settings, emit), "FORM", "cute ptx tma triton cuda",
      "write code for the best layout instead of the table"},
     {"svg", CLI_TEXT, offsetof(settings, svg), "[FILE]", NULL,
@@ -42,7 +42,7 @@ static bool is_kind(const bf_layout_choice *choice, const char *kind) {
 
 /* Whether a layout is listed: all modes, the first swizzle and the first padding. */
 static bool is_listed(const settings *own, const bf_layouts *layouts, size_t index) {
-  static const char *const kinds[] = {"cute:", "pad:"};
+  static const char *const kinds[] = {"cute:", "pad:", "none:16+"};
   const bf_layout_choice *choice = bf_layouts_get(layouts, index);
   if (own->all)
     return true;

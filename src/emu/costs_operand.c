@@ -29,6 +29,8 @@ void bf_operand_add(bf_operand_sum *sum, const bf_operand_sum *more) {
     sum->what.end = before.end;
   sum->times += more->times;
   sum->bytes += more->bytes;
+  sum->least_bytes += more->least_bytes;
+  sum->most_bytes += more->most_bytes;
   sum->wavefronts += more->wavefronts;
 }
 
@@ -49,15 +51,17 @@ void bf_operand_describe(bf_operand_kind kind, const bf_operand_sum *sum, bf_tex
     bf_text_puts(text, ", and others");
 }
 
-/* "A,64,16,2048,128,0,f16,0,512,1048576,8192,0,8192;" for each kind that there is. */
+/* "A,64,16,2048,128,0,f16,0,512,1048576,1048576,1048576,8192,0,8192;" for each kind that there is.
+ */
 void bf_operands_write(const bf_operand_sum operand[BF_OPERANDS], bf_text *text) {
   for (unsigned i = 0; i < BF_OPERANDS; i++) {
     const bf_operand_sum *sum = &operand[i];
     if (sum->times)
-      bf_text_addf(text, "%c,%u,%u,%u,%u,%d,%s,%d,%llu,%llu,%llu,%u,%u;", letters[i],
+      bf_text_addf(text, "%c,%u,%u,%u,%u,%d,%s,%d,%llu,%llu,%llu,%llu,%llu,%u,%u;", letters[i],
                    sum->what.rows, sum->what.columns, sum->what.bytes, sum->what.swizzle_bytes,
                    sum->what.is_turned, sum->what.type[0] ? sum->what.type : "-", sum->varies,
                    (unsigned long long)sum->times, (unsigned long long)sum->bytes,
+                   (unsigned long long)sum->least_bytes, (unsigned long long)sum->most_bytes,
                    (unsigned long long)sum->wavefronts, sum->what.first, sum->what.end);
   }
 }
@@ -68,10 +72,11 @@ bool bf_operands_read(const char *text, bf_operand_sum operand[BF_OPERANDS]) {
     char letter;
     unsigned swizzle;
     int turned, varies, length = 0;
-    unsigned long long times, bytes, wavefronts;
-    if (sscanf(text, "%c,%u,%u,%u,%u,%d,%7[^,],%d,%llu,%llu,%llu,%u,%u;%n", &letter, &sum.what.rows,
-               &sum.what.columns, &sum.what.bytes, &swizzle, &turned, sum.what.type, &varies,
-               &times, &bytes, &wavefronts, &sum.what.first, &sum.what.end, &length) != 13 ||
+    unsigned long long times, bytes, least, most, wavefronts;
+    if (sscanf(text, "%c,%u,%u,%u,%u,%d,%7[^,],%d,%llu,%llu,%llu,%llu,%llu,%u,%u;%n", &letter,
+               &sum.what.rows, &sum.what.columns, &sum.what.bytes, &swizzle, &turned, sum.what.type,
+               &varies, &times, &bytes, &least, &most, &wavefronts, &sum.what.first, &sum.what.end,
+               &length) != 15 ||
         !length || !strchr(letters, letter))
       return false;
     if (strcmp(sum.what.type, "-") == 0)
@@ -81,6 +86,8 @@ bool bf_operands_read(const char *text, bf_operand_sum operand[BF_OPERANDS]) {
     sum.varies = varies != 0;
     sum.times = times;
     sum.bytes = bytes;
+    sum.least_bytes = least;
+    sum.most_bytes = most;
     sum.wavefronts = wavefronts;
     operand[strchr(letters, letter) - letters] = sum;
     text += length;

@@ -199,10 +199,11 @@ typedef enum bf_operand_kind {
 typedef struct bf_operand {
   uint32_t rows, columns;
   uint32_t bytes;
-  uint16_t swizzle_bytes; /* 0: none */
-  bool is_turned;         /* MN-major */
-  char type[8];           /* "f16"; "" is bytes */
-  uint32_t first, end;    /* where in the shared memory of its block; 0, 0: not known */
+  uint16_t swizzle_bytes;           /* 0: none */
+  bool is_turned;                   /* MN-major */
+  char type[8];                     /* "f16"; "" is bytes */
+  uint32_t first, end;              /* where in the shared memory of its block; 0, 0: not known */
+  uint32_t least_bytes, most_bytes; /* what a GPU may count for a far access; 0, 0: as bytes */
 } bf_operand;
 
 /* What one warp does in one instruction. op, width_bytes, mask and address are as in bf_access; for
@@ -404,6 +405,8 @@ typedef struct bf_operand_sum {
   bf_operand what; /* the last one; bytes: of one; first and end: around all of them */
   bool varies;     /* others had another shape, type or swizzle */
   uint64_t times, bytes;
+  uint64_t least_bytes,
+      most_bytes;      /* what a GPU may count: differ from bytes of far accesses only */
   uint64_t wavefronts; /* none of them conflicts (tests/data/h200/README.md) */
 } bf_operand_sum;
 

@@ -263,12 +263,15 @@ static void count_operands(void *context, const bf_emu_event *event) {
   for (unsigned i = 0; i < BF_OPERANDS; i++) {
     const bf_operand *what = &event->operand[i];
     bool is_matrix = i == BF_OPERAND_A || i == BF_OPERAND_B;
+    bool has_range = what->most_bytes != 0;
     if (what->bytes)
       bf_operand_add(
           &row->operand[i],
           &(bf_operand_sum){.what = *what,
                             .times = times,
                             .bytes = times * what->bytes,
+                            .least_bytes = times * (has_range ? what->least_bytes : what->bytes),
+                            .most_bytes = times * (has_range ? what->most_bytes : what->bytes),
                             .wavefronts = is_matrix ? times * bf_memory_operand_wavefronts(
                                                                   profile->machine, what->bytes)
                                                     : 0});
@@ -362,6 +365,8 @@ static void subtract(bf_profile_row *row, const bf_profile_row *now) {
   for (unsigned i = 0; i < BF_OPERANDS; i++) {
     row->operand[i].times -= before.operand[i].times;
     row->operand[i].bytes -= before.operand[i].bytes;
+    row->operand[i].least_bytes -= before.operand[i].least_bytes;
+    row->operand[i].most_bytes -= before.operand[i].most_bytes;
     row->operand[i].wavefronts -= before.operand[i].wavefronts;
   }
 }

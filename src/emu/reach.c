@@ -255,12 +255,15 @@ static void tell_far(bf_emu_warp *warp, const bf_emu_op *op, bf_op kind, unsigne
     return;
   bf_side side = bf_op_side(kind);
   bf_operand operand[BF_OPERANDS] = {{0}};
+  bf_far_range range = bf_memory_far_range(side, width_bytes, mask, address);
   operand[side == BF_SIDE_LOAD    ? BF_OPERAND_FAR_LOADED
           : side == BF_SIDE_STORE ? BF_OPERAND_FAR_STORED
                                   : BF_OPERAND_FAR_ATOMIC] =
       (bf_operand){.rows = (uint32_t)__builtin_popcount(mask),
                    .columns = width_bytes,
-                   .bytes = 32 * bf_memory_far_sectors(side, width_bytes, mask, address)};
+                   .bytes = 32 * bf_memory_far_sectors(side, width_bytes, mask, address),
+                   .least_bytes = 32 * range.least,
+                   .most_bytes = 32 * range.most};
   bf_emu_tell_operands(warp, op, operand);
 }
 

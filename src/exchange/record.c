@@ -6,7 +6,7 @@
 
 /* ---- Rows ---- */
 
-static const bf_rows_form form = {"record", 7};
+static const bf_rows_form form = {"record", 8};
 
 static const bf_field kernel_fields[] = {
     BF_FIELD(bf_costs_kernel, name),

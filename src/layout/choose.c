@@ -6,16 +6,32 @@
 
 /* ---- Counting ---- */
 
-/* One step of a move, whose corner is element (row, column), as an access. */
+enum { LINE_BYTES = 128 }; /* of global memory, which copies of 16 bytes see */
+
+/* One step of a move, whose corner is element (row, column), as an access, and where in global
+ * memory lanes find what they copy: rows of a tensor begin at multiples of 128 bytes, and no line
+ * holds two of them. */
 static void fill_access(const bf_tile_layout *layout, const bf_tile *tile, const bf_move *move,
-                        unsigned row, unsigned column, bf_access *access) {
+                        unsigned row, unsigned column, bf_access *access,
+                        uint64_t source[BF_MAX_LANES]) {
+  unsigned row_lines = (bf_tile_row_bytes(tile) + LINE_BYTES - 1) / LINE_BYTES;
   access->op = move->op;
   access->width_bytes = move->width_bytes;
   access->count = 1;
   access->mask = move->lanes == 64 ? UINT64_MAX : ((uint64_t)1 << move->lanes) - 1;
-  for (unsigned lane = 0; lane < move->lanes; lane++)
-    access->address[lane] = bf_layout_place(layout, row + move->row[lane],
-                                            (column + move->column[lane]) * tile->element->bytes);
+  for (unsigned lane = 0; lane < move->lanes; lane++) {
+    unsigned own = row + move->row[lane];
+    unsigned byte = (column + move->column[lane]) * tile->element->bytes;
+    access->address[lane] = bf_layout_place(layout, own, byte);
+    source[lane] = (uint64_t)own * row_lines * LINE_BYTES + byte;
+  }
+}
+
+static int count_access(const bf_layouts *answers, const bf_access *access, const uint64_t *source,
+                        bf_count *count, bf_diagnostic *diagnostic) {
+  return access->op == BF_OP_CP16 ? bf_memory_count_copy(answers->machine, NULL, access, source,
+                                                         false, count, diagnostic)
+                                  : bf_counter_count(answers->counter, access, count, diagnostic);
 }
 
 /* One pass of a move over the tile. */
@@ -33,8 +49,9 @@ static int count_move(const bf_layouts *answers, const bf_tile_layout *layout, c
   for (unsigned row = 0; row < tile->rows; row += move->step_rows)
     for (unsigned column = 0; column < tile->columns; column += move->step_columns) {
       bf_count count;
-      fill_access(layout, tile, move, row, column, &access);
-      BF_TRY(bf_counter_count(answers->counter, &access, &count, diagnostic));
+      uint64_t source[BF_MAX_LANES];
+      fill_access(layout, tile, move, row, column, &access, source);
+      BF_TRY(count_access(answers, &access, source, &count, diagnostic));
       cost->wavefronts += bf_count_wavefronts(&count);
       cost->ideal += count.ideal;
       cost->estimated |= count.estimated;
@@ -115,8 +132,12 @@ int bf_layouts_consider(bf_layouts *answers, const bf_tile_layout *layout,
   answers->found = longer;
   for (unsigned i = 0; i < answers->moves; i++)
     BF_TRY(count_move(answers, layout, &answers->move[i], &cost[i], diagnostic));
-  answers->found[answers->count++] =
-      (bf_layout_found){*layout, cost, sum_up(answers, layout, cost)};
+  bf_layout_found *added = &answers->found[answers->count++];
+  *added = (bf_layout_found){.layout = *layout, .cost = cost};
+  for (unsigned i = 0; i < answers->moves; i++)
+    if (answers->move[i].op == BF_OP_CP16 && added->layout.alignment_bytes < LINE_BYTES)
+      added->layout.alignment_bytes = LINE_BYTES; /* these copies see lines of shared memory, too */
+  added->choice = sum_up(answers, &added->layout, cost);
   return BF_OK;
 }
 

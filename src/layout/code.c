@@ -57,6 +57,8 @@ static void cute_atom(const writer *w, const bf_move *move) {
   const bf_tile_layout *l = &w->found->layout;
   unsigned along_k = move->is_mn_major ? tile->rows : tile->columns;
   unsigned across = move->is_mn_major ? tile->columns : tile->rows;
+  if (l->gap_bytes)
+    return; /* tile_to_shape leaves no gaps */
   bf_text_addf(w->text,
                "// for %s the same, as (%c, K): tile_to_shape(GMMA::Layout_%s_%s_Atom<%s>{}, "
                "Shape<Int<%u>, Int<%u>>{}%s)\n",

@@ -4,7 +4,8 @@
  * a swizzle a row can be cut into panels of any power of two of bytes (several boxes), with one the
  * panels are as wide as the swizzle. Where only threads touch the tile, there are all swizzles that
  * keep what a lane accesses at once together and stay inside the tile, and all paddings up to a row
- * of banks. */
+ * of banks. Where wgmma reads what threads write, panels of 16 bytes may have gaps of up to a row
+ * of banks between them: a descriptor says how far apart they are. */
 #include "layout/layout.h"
 
 #include "gf2/gf2.h"
@@ -84,6 +85,17 @@ static int visit_paddings(bf_layouts *answers, bf_diagnostic *diagnostic) {
   return BF_OK;
 }
 
+static int visit_gaps(bf_layouts *answers, bf_diagnostic *diagnostic) {
+  unsigned most = answers->machine->word_bytes << answers->machine->bank_bits;
+  if (bf_tile_row_bytes(&answers->tile) % 16)
+    return BF_OK;
+  for (unsigned gap = 16; gap < most; gap += 16) {
+    bf_tile_layout layout = bf_layout_of_gaps(&answers->tile, gap);
+    BF_TRY(bf_layouts_consider(answers, &layout, diagnostic));
+  }
+  return BF_OK;
+}
+
 int bf_family_visit(bf_layouts *answers, const char *text, bf_diagnostic *diagnostic) {
   if (text) {
     bf_tile_layout layout;
@@ -92,10 +104,13 @@ int bf_family_visit(bf_layouts *answers, const char *text, bf_diagnostic *diagno
   }
   bool is_fixed = has_mover(answers, BF_MOVER_TMA) || has_mover(answers, BF_MOVER_WGMMA);
   if (is_fixed) {
-    const char *who = has_mover(answers, BF_MOVER_TMA) ? "tensor copies" : "wgmma";
-    char why[BF_WHY_BYTES];
-    snprintf(why, sizeof why, "%s know the modes only", who);
+    bool is_copied = has_mover(answers, BF_MOVER_TMA);
+    const char *why = is_copied ? "tensor copies know the modes only"
+                                : "wgmma knows the modes, and gaps between panels of 16 bytes "
+                                  "(none:16+BYTES)";
     BF_TRY(visit_modes(answers, diagnostic));
+    if (!is_copied)
+      BF_TRY(visit_gaps(answers, diagnostic));
     BF_TRY(bf_layouts_refuse(answers, "cute:B,M,S", why));
     return bf_layouts_refuse(answers, "pad:BYTES", why);
   }

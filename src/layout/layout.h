@@ -97,6 +97,7 @@ typedef struct bf_tile_layout {
   unsigned bits, base; /* Swizzle<bits, base, shift>; 0, 0, 0: none */
   int shift;
   unsigned panel_bytes, pitch_bytes;
+  unsigned gap_bytes;          /* unused, behind each panel */
   uint64_t panel_stride_bytes; /* from panel to panel */
   uint64_t bytes;              /* of the whole tile */
   unsigned alignment_bytes;
@@ -104,12 +105,13 @@ typedef struct bf_tile_layout {
 
 /* Bytes of memory that a mode's rows have: 16, 32, 64, 128. */
 unsigned bf_mode_bytes(bf_mode mode);
-/* A mode with panels of panel_bytes; a layout without panels; rows with unused bytes behind them.
- */
+/* A mode with panels of panel_bytes; panels of 16 bytes with unused bytes behind each, which a
+ * descriptor of wgmma can tell; a layout without panels; rows with unused bytes behind them. */
 bf_tile_layout bf_layout_of_mode(const bf_tile *tile, bf_mode mode, unsigned panel_bytes);
+bf_tile_layout bf_layout_of_gaps(const bf_tile *tile, unsigned gap_bytes);
 bf_tile_layout bf_layout_of_swizzle(const bf_tile *tile, unsigned bits, unsigned base, int shift);
 bf_tile_layout bf_layout_of_padding(const bf_tile *tile, unsigned pad_bytes);
-/* Reads "none", "none:16", "32", "64", "128", "cute:B,M,S" or "pad:BYTES". */
+/* Reads "none", "none:16", "none:16+16", "32", "64", "128", "cute:B,M,S" or "pad:BYTES". */
 int bf_layout_parse(const char *text, const bf_tile *tile, bf_tile_layout *layout,
                     bf_diagnostic *diagnostic);
 

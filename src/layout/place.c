@@ -17,7 +17,7 @@ static void set_panels(const bf_tile *tile, unsigned panel_bytes, unsigned pitch
   unsigned panels = bf_tile_row_bytes(tile) / panel_bytes;
   layout->panel_bytes = panel_bytes;
   layout->pitch_bytes = pitch_bytes;
-  layout->panel_stride_bytes = (uint64_t)tile->rows * pitch_bytes;
+  layout->panel_stride_bytes = (uint64_t)tile->rows * pitch_bytes + layout->gap_bytes;
   layout->bytes = panels * layout->panel_stride_bytes;
 }
 
@@ -35,6 +35,14 @@ bf_tile_layout bf_layout_of_mode(const bf_tile *tile, bf_mode mode, unsigned pan
     snprintf(layout.name, sizeof layout.name, "none:%u", panel_bytes);
   }
   set_panels(tile, panel_bytes, panel_bytes, &layout);
+  return layout;
+}
+
+bf_tile_layout bf_layout_of_gaps(const bf_tile *tile, unsigned gap_bytes) {
+  bf_tile_layout layout = {
+      .mode = BF_MODE_NONE, .gap_bytes = gap_bytes, .alignment_bytes = BOX_ALIGNMENT_BYTES};
+  snprintf(layout.name, sizeof layout.name, "none:%d+%u", PIECE_BYTES, gap_bytes);
+  set_panels(tile, PIECE_BYTES, PIECE_BYTES, &layout);
   return layout;
 }
 
@@ -62,8 +70,8 @@ bf_tile_layout bf_layout_of_padding(const bf_tile *tile, unsigned pad_bytes) {
 
 static int unknown_layout(const char *text, bf_diagnostic *diagnostic) {
   return bf_fail(diagnostic, BF_BAD_INPUT,
-                 "no layout '%.40s'; there are none, none:BYTES, 32, 64, 128 (swizzle modes), "
-                 "cute:B,M,S and pad:BYTES",
+                 "no layout '%.40s'; there are none, none:BYTES, none:16+BYTES, 32, 64, 128 "
+                 "(swizzle modes), cute:B,M,S and pad:BYTES",
                  text);
 }
 
@@ -90,12 +98,29 @@ static int read_swizzle(const char *text, const char *cursor, const bf_tile *til
   return BF_OK;
 }
 
+/* "none:16+BYTES": what is behind "none:". */
+static int read_gaps(const char *text, const char *cursor, const bf_tile *tile,
+                     bf_tile_layout *layout, bf_diagnostic *diagnostic) {
+  uint64_t panel, gap;
+  if (!bf_parse_number(&cursor, &panel) || panel != PIECE_BYTES || *cursor++ != '+' ||
+      !bf_parse_number(&cursor, &gap) || *cursor || gap == 0 || gap > 65536 || gap % PIECE_BYTES)
+    return unknown_layout(text, diagnostic);
+  if (bf_tile_row_bytes(tile) % PIECE_BYTES)
+    return bf_fail(diagnostic, BF_BAD_INPUT,
+                   "layout %.20s: a row of %u bytes is no multiple of %d bytes", text,
+                   bf_tile_row_bytes(tile), PIECE_BYTES);
+  *layout = bf_layout_of_gaps(tile, (unsigned)gap);
+  return BF_OK;
+}
+
 static int read_mode(const char *text, const bf_tile *tile, bf_tile_layout *layout,
                      bf_diagnostic *diagnostic) {
   const char *cursor = text;
   uint64_t bytes = 0;
   unsigned row_bytes = bf_tile_row_bytes(tile);
   bool is_plain = strncmp(text, "none", 4) == 0;
+  if (strncmp(text, "none:", 5) == 0 && strchr(text, '+'))
+    return read_gaps(text, text + 5, tile, layout, diagnostic);
   cursor += is_plain ? 4 + (text[4] == ':') : 0;
   if (is_plain && *cursor == 0 && text[4] == 0) {
     *layout = bf_layout_of_mode(tile, BF_MODE_NONE, row_bytes);

@@ -73,3 +73,74 @@ unsigned bf_memory_far_sectors(bf_side side, unsigned width_bytes, uint32_t mask
   }
   return is_atomic ? 2 * sectors : sectors;
 }
+
+/* ---- Bounds ---- */
+
+/* Whether lanes from first on write a whole sector in order, and no other lane writes to it. */
+static bool is_run(uint32_t mask, const uint64_t *address, unsigned first, unsigned width_bytes) {
+  unsigned lanes = SECTOR_BYTES / width_bytes;
+  uint32_t run = ((UINT32_C(1) << lanes) - 1) << first;
+  if ((mask & run) != run || address[first] % SECTOR_BYTES)
+    return false;
+  for (uint32_t left = mask; left; left &= left - 1) {
+    unsigned lane = (unsigned)__builtin_ctz(left);
+    bool is_part = run >> lane & 1;
+    if (is_part ? address[lane] != address[first] + (lane - first) * width_bytes
+                : address[lane] / SECTOR_BYTES == address[first] / SECTOR_BYTES)
+      return false;
+  }
+  return true;
+}
+
+/* Lanes whose sectors are certain to be one piece: both runs of 64 bytes of data are such. */
+static uint32_t certain_lanes(uint32_t mask, const uint64_t *address, unsigned width_bytes) {
+  uint32_t certain = 0;
+  if (width_bytes < 4)
+    return 0;
+  unsigned lanes = REQUEST_BYTES / width_bytes, half = lanes / 2;
+  for (unsigned first = 0; first < 32; first += lanes)
+    if (is_run(mask, address, first, width_bytes) &&
+        is_run(mask, address, first + half, width_bytes))
+      certain |= ((UINT32_C(1) << lanes) - 1) << first;
+  return certain;
+}
+
+/* The words of lane's sector that the warp stores to, one bit each. */
+static unsigned words_of(uint32_t mask, const uint64_t *address, unsigned lane,
+                         unsigned width_bytes) {
+  unsigned words = 0, wide = width_bytes < 4 ? 1 : width_bytes / 4;
+  for (uint32_t left = mask; left; left &= left - 1) {
+    unsigned other = (unsigned)__builtin_ctz(left);
+    if (address[other] / SECTOR_BYTES == address[lane] / SECTOR_BYTES)
+      words |= ((1u << wide) - 1) << address[other] % SECTOR_BYTES / 4;
+  }
+  return words & 0xff;
+}
+
+static bf_far_range store_range(unsigned width_bytes, uint32_t mask, const uint64_t *address) {
+  bf_far_range range = {0, 0};
+  uint32_t certain = certain_lanes(mask, address, width_bytes);
+  for (uint32_t left = mask; left; left &= left - 1) {
+    unsigned lane = (unsigned)__builtin_ctz(left);
+    if (was_there(mask, address, lane, false))
+      continue;
+    unsigned words = words_of(mask, address, lane, width_bytes);
+    unsigned halves = ((words & 0xf) != 0) + ((words >> 4) != 0);
+    bool is_part = words != 0xff && width_bytes >= 4;
+    range.least += is_part ? halves : 1;
+    range.most += certain >> lane & 1 ? 1 : halves;
+  }
+  return range;
+}
+
+bf_far_range bf_memory_far_range(bf_side side, unsigned width_bytes, uint32_t mask,
+                                 const uint64_t *address) {
+  if (side == BF_SIDE_STORE)
+    return store_range(width_bytes, mask, address);
+  unsigned sectors = bf_memory_far_sectors(side, width_bytes, mask, address);
+  bool is_wanted_twice = false;
+  for (uint32_t left = mask; left; left &= left - 1)
+    is_wanted_twice |= turn_of(mask, address, (unsigned)__builtin_ctz(left)) > 1;
+  unsigned lanes = (unsigned)__builtin_popcount(mask);
+  return (bf_far_range){sectors, side == BF_SIDE_ATOMIC && is_wanted_twice ? 2 * lanes : sectors};
+}

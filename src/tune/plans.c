@@ -171,6 +171,17 @@ static int propose_arrays(bf_plan *plan, const bf_rewrite_kernel *examined,
   return BF_OK;
 }
 
+static const char kept_tiles[] =
+    "wmma and bulk copies take data as they lie, which no hash of the kernel keeps";
+
+/* Whether a hash is proposed for an array of its own. */
+static bool has_array_candidate(const bf_plan *plan, const bf_rewrite_kernel *examined) {
+  for (unsigned i = 0; plan->array_proposal && i < examined->arrays; i++)
+    if (plan->array_proposal[i].candidates && !plan->array_proposal[i].reason[0])
+      return true;
+  return false;
+}
+
 int bf_plan_propose(const bf_plans *plans, bf_plan *plan, const bf_plans_search *search,
                     const bf_observed *accesses, bf_diagnostic *diagnostic) {
   const bf_rewrite_kernel *examined = bf_plan_examined(plans, plan);
@@ -188,14 +199,18 @@ int bf_plan_propose(const bf_plans *plans, bf_plan *plan, const bf_plans_search 
                                 .deadline = search->deadline,
                                 .threads = search->threads,
                                 .only_terms = search->only_terms};
-  if (examined->granule_bytes >= BF_REWRITE_ROW_BYTES)
-    snprintf(
-        plan->reason, sizeof plan->reason,
-        "wmma and bulk copies take data as they lie, which no hash of the kernel keeps, and no "
-        "longer rows remove conflicts");
+  bool has_tiles = examined->granule_bytes >= BF_REWRITE_ROW_BYTES;
+  if (has_tiles)
+    snprintf(plan->reason, sizeof plan->reason, "%s, and no longer rows remove conflicts",
+             kept_tiles);
   else
     BF_TRY(propose_kernel(plan, &options, diagnostic));
-  return accesses->merged ? propose_arrays(plan, examined, &options, diagnostic) : BF_OK;
+  if (accesses->merged)
+    BF_TRY(propose_arrays(plan, examined, &options, diagnostic));
+  if (has_tiles && has_array_candidate(plan, examined))
+    snprintf(plan->reason, sizeof plan->reason,
+             "%s; arrays that they leave alone have candidates, which --try tries", kept_tiles);
+  return BF_OK;
 }
 
 /* ---- Accesses of a trace ---- */

@@ -21,7 +21,9 @@ PRODUCTS = [(64, 64, 64, 0, 0, "128", "128", "f16"), (128, 256, 128, 0, 0, "128"
             (64, 24, 64, 0, 0, "none:16", "32", "f16"), (64, 64, 64, 1, 1, "128", "128", "f16"), (128, 128, 32, 1, 0, "64", "none:16", "bf16"),
             (64, 256, 64, 0, 1, "32", "128", "f16"), (192, 64, 16, 1, 1, "none:16", "none:16", "f16"), (64, 128, 48, 1, 1, "32", "64", "bf16"),
             (64, 96, 64, 0, 0, "128", "64", "tf32"), (128, 32, 16, 0, 0, "32", "none:16", "tf32"),
-            (64, 128, 256, 0, 0, "128", "32", "e4m3"), (192, 40, 64, 0, 0, "none:16", "64", "e4m3")]
+            (64, 128, 256, 0, 0, "128", "32", "e4m3"), (192, 40, 64, 0, 0, "none:16", "64", "e4m3"),
+            (64, 64, 32, 0, 1, "none:16+16", "none:16+48", "f16"), (128, 96, 48, 1, 0, "none:16+112", "none:16+80", "bf16"),
+            (64, 32, 64, 0, 0, "none:16+32", "64", "e4m3")]
 # tile, type, who writes and reads, layout (none: the best)
 THREADS = [("32x32", "f32", "st", "ld@32x1", ""), ("32x32", "f32", "st", "ld@32x1", "pad:4"), ("32x32", "f32", "st", "ld@32x1", "none"),
            ("64x64", "f16", "st:4", "ld:2@32x1", ""), ("64x64", "f16", "st:16", "ldmatrix.x4", ""), ("64x64", "f16", "st:16", "ldmatrix.x4", "pad:16"),
@@ -67,10 +69,14 @@ def write_product(build, folder, case):
     tiles = {"a": (f"{k}x{m}" if a_turned else f"{m}x{k}", "wgmma:A", a_turned, a_layout),
              "b": (f"{k}x{n}" if b_turned else f"{n}x{k}", "wgmma:B", b_turned, b_layout)}
     more = {"wgmma.h": wgmma(n, a_turned, b_turned, kind), "program.cu": (HERE / "product.cu").read_text(encoding="utf-8")}
+    has_gaps = "+" in a_layout + b_layout  # which tensor copies cannot leave
+    values = {"M": m, "N": n, "K": k, "a_turned": a_turned, "b_turned": b_turned}
     for name, (tile, who, turned, layout) in tiles.items():
-        more[f"{name}.h"] = "".join(emit(build, tile, kind, "tma", who + (".mn" if turned else ""), layout, form) for form in ("tma", "ptx", "cuda"))
-    write_case(folder, {"M": m, "N": n, "K": k, "a_turned": a_turned, "b_turned": b_turned, "a_bytes": SIZES[kind] * m * k, "b_bytes": SIZES[kind] * n * k},
-               C_TYPES[kind], more)
+        forms = ("ptx", "cuda") if has_gaps else ("tma", "ptx", "cuda")
+        code = "".join(emit(build, tile, kind, "st:16" if has_gaps else "tma", who + (".mn" if turned else ""), layout, form) for form in forms)
+        values[f"{name}_bytes"] = int(re.search(r"(\d+) bytes at a multiple", code)[1])
+        more[f"{name}.h"] = code
+    write_case(folder, values, C_TYPES[kind], {"lines": ["#define FILLED_BY_THREADS\n"] if has_gaps else [], **more})
 
 
 def lanes_of(spec, tile, kind, prefix):

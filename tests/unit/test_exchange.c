@@ -140,7 +140,7 @@ static void refused_everything(const bed *own, reader *read, const bf_text *good
                                         "{\"kernels\": []}\n",
                                         "bankfold\n",
                                         "bankfold trace 1\nend\n",
-                                        "bankfold record 8\nend\n",
+                                        "bankfold record 9\nend\n",
                                         "bankfold accesses 2\nend\n",
                                         "bankfold times 0\nend\n"};
   for (size_t i = 0; i < sizeof foreign / sizeof *foreign; i++)
@@ -205,13 +205,15 @@ static void add_kernel(bf_costs *costs, const char *name, const char *hash, uint
        {{.times = 0}}},
       {NULL, 40, 1, 1, 1, 0, 0, 0, 0, 0, false, false, {0}, NULL, 0, NULL, 0, 2, {{.times = 0}}}};
   lines[0].operand[BF_OPERAND_B] =
-      (bf_operand_sum){.what = {128, 16, 4096, 128, true, "bf16", 1024, 9216},
+      (bf_operand_sum){.what = {128, 16, 4096, 128, true, "bf16", 1024, 9216, 0, 0},
                        .varies = true,
                        .times = 7,
                        .bytes = 28672,
+                       .least_bytes = 28000,
+                       .most_bytes = 29000,
                        .wavefronts = 224};
-  lines[1].operand[BF_OPERAND_LOADED] =
-      (bf_operand_sum){.what = {1, 512, 512, 0, false, "", 0, 512}, .times = 2, .bytes = 1024};
+  lines[1].operand[BF_OPERAND_LOADED] = (bf_operand_sum){
+      .what = {1, 512, 512, 0, false, "", 0, 512, 0, 0}, .times = 2, .bytes = 1024};
   for (size_t i = 0; i < 2; i++)
     assert_int_equal(bf_costs_add_line(costs, kernel, &lines[i], &diagnostic), BF_OK);
   bf_access own[] = {access_of(BF_OP_LD, 4), access_of(BF_OP_ST, 0)};
@@ -250,6 +252,8 @@ static void same_line(const bf_costs_line *a, const bf_costs_line *b) {
   for (unsigned i = 0; i < BF_OPERANDS; i++) {
     assert_int_equal(a->operand[i].times, b->operand[i].times);
     assert_int_equal(a->operand[i].bytes, b->operand[i].bytes);
+    assert_int_equal(a->operand[i].least_bytes, b->operand[i].least_bytes);
+    assert_int_equal(a->operand[i].most_bytes, b->operand[i].most_bytes);
     assert_int_equal(a->operand[i].wavefronts, b->operand[i].wavefronts);
     assert_int_equal(a->operand[i].varies, b->operand[i].varies);
     assert_int_equal(a->operand[i].what.rows, b->operand[i].what.rows);
@@ -425,9 +429,9 @@ static void live_counts_come_back(void **state) {
 
 static void bad_records_are_refused(void **state) {
   static const damage damages[] = {
-      {"bankfold record 7", "bankfold record 1", 1, "expected 'bankfold record 7'"},
-      {"bankfold record 7", "bankfold record 77", 1, "another version"},
-      {"bankfold record 7", "bankfold accesses 1", 1, "another file"},
+      {"bankfold record 8", "bankfold record 1", 1, "expected 'bankfold record 8'"},
+      {"bankfold record 8", "bankfold record 88", 1, "another version"},
+      {"bankfold record 8", "bankfold accesses 1", 1, "another file"},
       {"kernel\t", "kernels\t", 2, "expected a row 'kernel'"},
       {"kernel\tname=one", "kernel", 2, "expected 'name='"},
       {"\tlaunches=3", "", 2, "expected 'launches='"},
@@ -462,7 +466,7 @@ static void bad_records_are_refused(void **state) {
   bf_text good = content_of(path_of(own, 0));
   refused_damages(own, read_record, &good, damages, sizeof damages / sizeof *damages);
   refused_everything(own, read_record, &good);
-  static const char orphan[] = "bankfold record 7\nline\tline=1\nend\n";
+  static const char orphan[] = "bankfold record 8\nline\tline=1\nend\n";
   refused(own, read_record, orphan, strlen(orphan), 2, "expected a row 'kernel'");
   bf_text_free(&good);
   bf_costs_free(&costs);

@@ -108,6 +108,7 @@ static void values_are_counted(void **state) {
 
 typedef struct far_tally {
   unsigned rows, equal, measured, counted, off;
+  unsigned outside, least, most, certain; /* of bf_memory_far_range */
 } far_tally;
 
 /* The same lines, of kernels far_KIND: sectors of what goes to the other block. */
@@ -137,6 +138,12 @@ static void look_far(const char *line, far_tally sums[3][2]) {
   to->measured += sectors;
   to->counted += counted;
   to->off += counted > sectors ? counted - sectors : sectors - counted;
+  bf_far_range range = bf_memory_far_range(side, width, (uint32_t)mask, address);
+  to->outside += sectors < range.least || sectors > range.most;
+  to->least += range.least;
+  to->most += range.most;
+  to->certain += range.least == range.most;
+  assert_true(range.least <= counted && counted <= range.most);
 }
 
 /* What docs/hopper.md says of them. Both halves were looked at for stores. */
@@ -153,6 +160,7 @@ static void far_accesses_are_counted(void **state) {
       const far_tally *own = &sums[side][half];
       assert_int_equal(own->rows, side == BF_SIDE_ATOMIC ? 60 : 36);
       assert_int_equal(own->equal, equal[side][half]);
+      assert_int_equal(own->outside, 0);
     }
   free(text);
 }
@@ -170,6 +178,10 @@ static void later_stores_are_nearly_counted(void **state) {
   assert_int_equal(own->off, 127);
   assert_int_equal(own->counted, 3289);
   assert_int_equal(own->measured, 3302);
+  assert_int_equal(own->outside, 0); /* found on every second row, judged on the others */
+  assert_int_equal(own->least, 1571 + 1523);
+  assert_int_equal(own->most, 1766 + 1774);
+  assert_int_equal(own->certain, 57 + 51);
   free(text);
 }
 

@@ -28,6 +28,17 @@ static const char ptx[] =
     "add.s32 %r2, %r2, %r1; st.shared.u32 [%r2], %r0; bar.sync 0;\n"
     "ld.shared.u32 %r3, [%r2+4]; st.global.u32 [%a], %r3; ret;\n}\n";
 
+/* A kernel of which a bulk copy fills one array, and another is read by columns. */
+static const char with_copy[] =
+    ".version 8.0\n.target sm_90\n.address_size 64\n"
+    ".visible .entry copied(.param .u64 out)\n.reqntid 32, 1, 1\n{\n"
+    ".reg .b64 %a; .reg .b32 %r<8>; .shared .align 128 .b8 box[128]; .shared .align 8 .b64 bar;\n"
+    ".shared .align 4 .b8 tile[4096];\n"
+    "ld.param.u64 %a, [out]; mov.u32 %r0, %tid.x; shl.b32 %r1, %r0, 7; mov.u32 %r2, tile;\n"
+    "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [box], [%a], 128, [bar];\n"
+    "add.s32 %r2, %r2, %r1; st.shared.u32 [%r2], %r0; bar.sync 0;\n"
+    "ld.shared.u32 %r3, [%r2]; st.global.u32 [%a], %r3; ret;\n}\n";
+
 enum { LANES = 32 };
 
 /* One access of a warp: lane i goes to i * stride. */
@@ -115,10 +126,38 @@ static void winners_keep_their_hash(void **state) {
   bf_text_free(&text);
 }
 
+/* Without tries no hash of a kernel fits a tile that a copy fills; what fits other arrays is told.
+ */
+static void arrays_beside_a_copy_are_named(void **state) {
+  (void)state;
+  bf_accesses accesses = {0};
+  bf_program program = {0};
+  bf_machine *machine;
+  bf_text text = {0};
+  bf_diagnostic diagnostic = {.caret = -1};
+  bf_accesses_module *module = bf_accesses_add_module(&accesses, with_copy);
+  assert_non_null(module);
+  add_kernel(&accesses, module, "copied", 128, "tile");
+  assert_int_equal(bf_machine_load("hopper", NULL, &machine, &diagnostic), BF_OK);
+  bf_plans_search search = {.machine = machine};
+  if (bf_program_make(&accesses, &program, &diagnostic) != BF_OK ||
+      bf_program_propose(&program, &search, &diagnostic) != BF_OK)
+    fail_msg("%s", diagnostic.message);
+  bf_program_write(&program, "title", &text);
+  if (!strstr(text.data, "which no hash of the kernel keeps; arrays that they leave alone have "
+                         "candidates, which --try tries"))
+    fail_msg("%s", text.data);
+  bf_text_free(&text);
+  bf_program_free(&program);
+  bf_accesses_free(&accesses);
+  bf_machine_free(machine);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(larger_launches_are_predicted),
       cmocka_unit_test(winners_keep_their_hash),
+      cmocka_unit_test(arrays_beside_a_copy_are_named),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,5 @@
 // A product of matrices whose tiles are brought and read by the code that `bankfold layout --emit` writes: a.h and b.h hold tma, ptx
-// and cuda code of A and B, case.h the constants M, N, K, a_turned and b_turned (the tile's rows are along K), a_bytes, b_bytes and the type. Also compares where copies put every element with tile_offset. Prints "right", or what is not.
+// and cuda code of A and B - without tma where FILLED_BY_THREADS is defined, which store by tile_offset -, case.h the constants M, N, K, a_turned and b_turned (the tile's rows are along K), a_bytes, b_bytes and the type. Also compares where copies put every element with tile_offset. Prints "right", or what is not.
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
@@ -30,6 +30,14 @@ __global__ void __launch_bounds__(128) product(const __grid_constant__ CUtensorM
   __shared__ __align__(8) uint64_t barrier;
   uint32_t at = (uint32_t)__cvta_generic_to_shared(&barrier), tile_a = (uint32_t)__cvta_generic_to_shared(memory);
   uint32_t tile_b = tile_a + (a_bytes + 1023) / 1024 * 1024;
+#ifdef FILLED_BY_THREADS
+  for (unsigned i = threadIdx.x; i < M * K; i += blockDim.x)
+    *(element *)(memory + a::tile_offset(i / (a_turned ? M : K), i % (a_turned ? M : K))) = from_a[i];
+  for (unsigned i = threadIdx.x; i < N * K; i += blockDim.x)
+    *(element *)(memory + (tile_b - tile_a) + b::tile_offset(i / (b_turned ? N : K), i % (b_turned ? N : K))) = from_b[i];
+  asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
+  __syncthreads();
+#else
   if (threadIdx.x == 0) {
     asm volatile("mbarrier.init.shared::cta.b64 [%0], 1;" ::"r"(at));
     asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
@@ -39,6 +47,7 @@ __global__ void __launch_bounds__(128) product(const __grid_constant__ CUtensorM
   }
   __syncthreads();
   wait(at);
+#endif
   for (unsigned i = threadIdx.x; i < M * K; i += blockDim.x) {
     unsigned columns = a_turned ? M : K, row = i / columns, column = i % columns;
     element found = *(element *)(memory + a::tile_offset(row, column));
@@ -80,8 +89,11 @@ int main() {
   *misplaced = 0;
   CUtensorMap map_a, map_b;
   int rows_a = a_turned ? K : M, columns_a = a_turned ? M : K, rows_b = b_turned ? K : N, columns_b = b_turned ? N : K;
-  int error = a::make_tile_map(&map_a, from_a, rows_a, columns_a, columns_a * sizeof(element));
+  int error = 0;
+#ifndef FILLED_BY_THREADS
+  error = a::make_tile_map(&map_a, from_a, rows_a, columns_a, columns_a * sizeof(element));
   error = error ? error : b::make_tile_map(&map_b, from_b, rows_b, columns_b, columns_b * sizeof(element));
+#endif
   int bytes = (a_bytes + 1023) / 1024 * 1024 + b_bytes + 1024;
   cudaFuncSetAttribute(product, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes);
   product<<<1, 128, bytes>>>(map_a, map_b, from_a, from_b, to, misplaced);
