@@ -454,6 +454,11 @@ static bool read_instruction(bf_emu_warp *warp, const bf_emu_op *op, unsigned la
   return true;
 }
 
+/* Whether elements have fewer bits than the byte that each takes. */
+static bool is_narrow(element_format format) {
+  return format == E2M3 || format == E3M2 || format == E2M1;
+}
+
 /* Checks the tensor memory that a product uses in a block. */
 static bool check_tensor(bf_emu_warp *warp, const bf_emu_op *op, unsigned lane, bf_emu_block *block,
                          const noted *to) {
@@ -463,6 +468,10 @@ static bool check_tensor(bf_emu_warp *warp, const bf_emu_op *op, unsigned lane, 
     return bf_emu_fail(warp, op, BF_EMU_BAD_INSTRUCTION, lane,
                        "A in tensor memory with %u rows in a block is not known here",
                        rows) != NULL;
+  if (to->a_in_tensor && is_narrow(to->a_format))
+    return bf_emu_fail(warp, op, BF_EMU_BAD_INSTRUCTION, lane,
+                       "A in tensor memory with elements of 4 or 6 bits: where these lie in the "
+                       "bytes that they take is not known here") != NULL;
   return (!to->a_in_tensor || bf_tensor_check(warp, op, lane, block, to->a, BF_TENSOR_LANES, 8)) &&
          bf_tensor_check(warp, op, lane, block, to->d, lanes, part) &&
          (!to->scales ||

@@ -506,6 +506,9 @@ static void mistakes_are_told(void **state) {
   check_fault("mov.u32 %r1, 0x8040010; mov.u64 %q0, 0;\n"
               "tcgen05.mma.cta_group::1.kind::f16 [%r1], %q0, %q0, %r1, %p;",
               "bits 46 to 48 must be 001");
+  check_fault(ALLOC "mov.u32 %r3, 0x8100290; mov.u64 %q0, 0x4000400000000000;\n"
+                    "tcgen05.mma.cta_group::1.kind::f8f6f4 [%r1], [%r1], %q0, %r3, %p;",
+              "elements of 4 or 6 bits");
 }
 
 int main(void) {
