@@ -314,8 +314,7 @@ static bool put_aside(engine *own) {
 static void send_aside(engine *own) {
   for (unsigned i = 0; i < own->sms; i++) {
     bf_sim_sm *sm = &own->sm[i];
-    for (size_t k = 0; k < sm->sent_count; k++)
-      own->memory_failed |= bf_sim_memory_add(own->memory, &sm->sent[k]) != BF_OK;
+    own->memory_failed |= bf_sim_memory_add_all(own->memory, sm->sent, sm->sent_count) != BF_OK;
     sm->sent_count = 0;
   }
 }
