@@ -199,6 +199,7 @@ static void note_ends(engine *own, unsigned count) {
   for (unsigned i = 0; i < count; i++)
     excerpt->ended[own->blocks_done + i] = own->ended[i].cycle;
   bool is_new = done / wave > own->blocks_done / wave;
+  excerpt->cache_used = bf_sim_memory_used(own->memory);
   if (!is_new || own->is_excerpt || own->cluster ||
       !excerpt->is_enough(excerpt->context, excerpt->ended, done / wave))
     return;

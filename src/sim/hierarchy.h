@@ -75,6 +75,8 @@ uint64_t bf_sim_memory_next(const bf_sim_memory *memory);
  * one, and the most that have ever been. */
 unsigned bf_sim_memory_waiting(const bf_sim_memory *memory);
 unsigned bf_sim_memory_most_waiting(const bf_sim_memory *memory);
+/* The part of the second-level cache that is not empty; 1 without one. */
+double bf_sim_memory_used(const bf_sim_memory *memory);
 /* Adds hits, misses (both in sectors) and bytes to the result. */
 void bf_sim_memory_count(const bf_sim_memory *memory, bf_sim_result *result);
 

@@ -97,6 +97,7 @@ struct bf_sim_memory {
   unsigned *waiting, most_waiting;                /* loads that wait for a hit, by slice */
   uint64_t until;                                 /* of the last call */
   uint64_t hits, misses;                          /* sectors of loads and atomics */
+  uint64_t lines_used;                            /* of the cache, that are not empty */
   void (*answer)(void *context, const bf_sim_request *request, uint64_t cycle);
   void *context;
   bf_arena arena;
@@ -310,10 +311,11 @@ static void fetch(bf_sim_memory *memory, uint64_t line, uint8_t sectors, uint32_
  */
 static void put(bf_sim_memory *memory, uint64_t *set, uint64_t line, uint8_t sectors,
                 bool is_dirty) {
-  uint64_t evicted;
+  uint64_t evicted = UINT64_MAX;
   if (!sectors)
     return;
   uint8_t dirty = bf_sim_set_fill(memory->cache, set, line, sectors, is_dirty, &evicted);
+  memory->lines_used += evicted == 0;
   if (dirty)
     bf_sim_dram_later(memory->dram, evicted, dirty, true, memory->event.now);
 }
@@ -769,6 +771,11 @@ unsigned bf_sim_memory_waiting(const bf_sim_memory *memory) {
 }
 
 unsigned bf_sim_memory_most_waiting(const bf_sim_memory *memory) { return memory->most_waiting; }
+
+double bf_sim_memory_used(const bf_sim_memory *memory) {
+  const bf_sim_cache *cache = memory->cache;
+  return cache ? (double)memory->lines_used / (double)(cache->sets.parts * cache->ways) : 1;
+}
 
 void bf_sim_memory_count(const bf_sim_memory *memory, bf_sim_result *result) {
   result->l2_hits += memory->hits;
