@@ -142,6 +142,26 @@ static void caches_fill(void **state) {
   bf_sim_sampler_free(sampler);
 }
 
+/* Blocks that wait for the one before them end: none is simulated before those that come before it.
+ */
+static void chains_end(void **state) {
+  (void)state;
+  static const char chained[] =
+      PLACE "setp.eq.u32 %p1, %r1, 0;\n@%p1 bra first;\nwait:\n"
+            "ld.volatile.global.u32 %r6, [%d3-256];\nsetp.eq.u32 %p0, %r6, 0;\n"
+            "@%p0 bra wait;\nfirst:\nmov.u32 %r7, 1;\nst.volatile.global.u32 [%d3], %r7;\nret;";
+  static sim_bed own;
+  bf_sim_sampler *sampler = bf_sim_sampler_create(0);
+  sim_bed_make(&own, chained, "sms=2 blocks_per_sm=3");
+  own.memory = bed_alloc(&own.at, BYTES, 0);
+  memset((void *)(uintptr_t)own.memory, 0, BYTES);
+  assert_true(run_sampled(&own, sampler).simulated_blocks < BLOCKS);
+  for (unsigned i = 0; i < BYTES / 4; i++)
+    assert_int_equal(((const uint32_t *)(uintptr_t)own.memory)[i], 1);
+  bf_sim_sampler_free(sampler);
+  sim_bed_close(&own);
+}
+
 /* Any number of threads gives the same. */
 static void threads_do_not_matter(void **state) {
   (void)state;
@@ -179,9 +199,9 @@ static void shares_are_read(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(intervals_hold),  cmocka_unit_test(launches_are_inferred),
-      cmocka_unit_test(caches_fill),     cmocka_unit_test(threads_do_not_matter),
-      cmocka_unit_test(shares_are_read),
+      cmocka_unit_test(intervals_hold),        cmocka_unit_test(launches_are_inferred),
+      cmocka_unit_test(caches_fill),           cmocka_unit_test(chains_end),
+      cmocka_unit_test(threads_do_not_matter), cmocka_unit_test(shares_are_read),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
