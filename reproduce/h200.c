@@ -296,6 +296,10 @@ static void report_times(bf_reproduce_run *run, const timed *rows, unsigned coun
   double correlation = (n * xy - x * y) / sqrt((n * xx - x * x) * (n * yy - y * y));
   bf_reproduce_note(run, "Cycles of benchmarks: mean error %.0f%%, correlation of logarithms %.3f.",
                     100 * sum / n, correlation);
+  bf_reproduce_note(
+      run,
+      "Parameters were fitted to some of these. The training sets and the test set, which share no "
+      "kernel with each other: bankfold reproduce h200-launches.");
   h200_others_report(run, "benchmarks of the corpus at two sizes", count, sum / n);
 }
 

@@ -199,6 +199,7 @@ static void note_ends(engine *own, unsigned count) {
   for (unsigned i = 0; i < count; i++)
     excerpt->ended[own->blocks_done + i] = own->ended[i].cycle;
   bool is_new = done / wave > own->blocks_done / wave;
+  excerpt->cache_used = bf_sim_memory_used(own->memory);
   if (!is_new || own->is_excerpt || own->cluster ||
       !excerpt->is_enough(excerpt->context, excerpt->ended, done / wave))
     return;
@@ -314,8 +315,7 @@ static bool put_aside(engine *own) {
 static void send_aside(engine *own) {
   for (unsigned i = 0; i < own->sms; i++) {
     bf_sim_sm *sm = &own->sm[i];
-    for (size_t k = 0; k < sm->sent_count; k++)
-      own->memory_failed |= bf_sim_memory_add(own->memory, &sm->sent[k]) != BF_OK;
+    own->memory_failed |= bf_sim_memory_add_all(own->memory, sm->sent, sm->sent_count) != BF_OK;
     sm->sent_count = 0;
   }
 }

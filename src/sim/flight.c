@@ -86,16 +86,6 @@ void bf_sim_flights_free(bf_sim_flights *flights) {
   *flights = (bf_sim_flights){0};
 }
 
-void bf_sim_flights_prefetch(const bf_sim_flights *flights, uint64_t line) {
-  __builtin_prefetch(bf_sim_flights_bucket(flights, line));
-}
-
-void bf_sim_flights_prefetch_entry(const bf_sim_flights *flights, uint64_t line) {
-  uint32_t first = *bf_sim_flights_bucket(flights, line);
-  if (first != NONE)
-    __builtin_prefetch(&flights->flight[first], 1);
-}
-
 void bf_sim_flights_prefetch_all(const bf_sim_flights *flights) {
   enum { HOST_LINE_BYTES = 64 };
   size_t bytes = flights->most_lines * sizeof *flights->flight;

@@ -34,11 +34,7 @@ typedef struct bf_sim_flights {
 /* Makes room for that many lines and waiters in all. What is there stays. 0 or BF_NO_MEMORY. */
 int bf_sim_flights_reserve(bf_sim_flights *flights, uint32_t lines, uint32_t waiters);
 void bf_sim_flights_free(bf_sim_flights *flights);
-/* Asks the host's memory for where the entry of a line is written; some time after that, for the
- * entry. */
-void bf_sim_flights_prefetch(const bf_sim_flights *flights, uint64_t line);
-void bf_sim_flights_prefetch_entry(const bf_sim_flights *flights, uint64_t line);
-/* The same for all entries and buckets. */
+/* Asks the host's memory for all entries and buckets. */
 void bf_sim_flights_prefetch_all(const bf_sim_flights *flights);
 /* The sectors of a line that are on their way. */
 uint8_t bf_sim_flights_find(const bf_sim_flights *flights, uint64_t line);
@@ -55,6 +51,18 @@ void bf_sim_flights_land(bf_sim_flights *flights, uint64_t line, uint8_t sectors
 /* The first of the chain in which the line would be. */
 static inline uint32_t *bf_sim_flights_bucket(const bf_sim_flights *flights, uint64_t line) {
   return &flights->bucket[line * UINT64_C(0x9e3779b97f4a7c15) >> 32 & flights->bucket_mask];
+}
+
+/* Asks the host's memory for where the entry of a line is written; some time after that, for the
+ * entry. */
+static inline void bf_sim_flights_prefetch(const bf_sim_flights *flights, uint64_t line) {
+  __builtin_prefetch(bf_sim_flights_bucket(flights, line));
+}
+
+static inline void bf_sim_flights_prefetch_entry(const bf_sim_flights *flights, uint64_t line) {
+  uint32_t first = *bf_sim_flights_bucket(flights, line);
+  if (first != BF_SIM_NO_FLIGHT)
+    __builtin_prefetch(&flights->flight[first], 1);
 }
 
 /* Where the number of the line's entry is written, or BF_SIM_NO_FLIGHT at the end of its chain. It

@@ -55,6 +55,8 @@ void bf_sim_memory_free(bf_sim_memory *memory);
 /* Hands over a request that leaves its multiprocessor. Requests of a span may come in any order:
  * they are served in the order of (cycle, sm, order of adding for that sm). 0 or BF_NO_MEMORY. */
 int bf_sim_memory_add(bf_sim_memory *memory, const bf_sim_request *request);
+/* The same for so many, of which none is handed over where there is no room for all. */
+int bf_sim_memory_add_all(bf_sim_memory *memory, const bf_sim_request *request, size_t count);
 /* Serves what reaches the second-level cache before cycle `until`, which does not become less from
  * call to call. Calls answer for every request whose data, or for stores and reductions the news
  * that it has happened, is on its way back by then, with the cycle at which it reaches the
@@ -73,6 +75,8 @@ uint64_t bf_sim_memory_next(const bf_sim_memory *memory);
  * one, and the most that have ever been. */
 unsigned bf_sim_memory_waiting(const bf_sim_memory *memory);
 unsigned bf_sim_memory_most_waiting(const bf_sim_memory *memory);
+/* The part of the second-level cache that is not empty; 1 without one. */
+double bf_sim_memory_used(const bf_sim_memory *memory);
 /* Adds hits, misses (both in sectors) and bytes to the result. */
 void bf_sim_memory_count(const bf_sim_memory *memory, bf_sim_result *result);
 
@@ -98,9 +102,6 @@ bf_sim_l1_outcome bf_sim_l1_load(bf_sim_l1 *l1, uint64_t line, uint8_t sectors, 
 void bf_sim_l1_store(bf_sim_l1 *l1, uint64_t line, uint8_t sectors);
 /* An answer has come: the sectors are there, and every token whose sectors are complete is told. */
 void bf_sim_l1_fill(bf_sim_l1 *l1, const bf_sim_request *request,
-                    void (*done)(void *context, uint32_t token), void *context);
-/* The same of a request that is known to be a load of this cache. */
-void bf_sim_l1_take(bf_sim_l1 *l1, uint64_t line, uint8_t sectors, uint32_t token,
                     void (*done)(void *context, uint32_t token), void *context);
 /* Asks the host's memory for all of it, before many answers are taken. */
 void bf_sim_l1_prefetch(const bf_sim_l1 *l1);

@@ -97,6 +97,7 @@ struct bf_sim_memory {
   unsigned *waiting, most_waiting;                /* loads that wait for a hit, by slice */
   uint64_t until;                                 /* of the last call */
   uint64_t hits, misses;                          /* sectors of loads and atomics */
+  uint64_t lines_used;                            /* of the cache, that are not empty */
   void (*answer)(void *context, const bf_sim_request *request, uint64_t cycle);
   void *context;
   bf_arena arena;
@@ -145,7 +146,8 @@ static uint32_t new_node(bf_sim_memory *memory, const bf_sim_request *request, u
 
 /* Sets down that something happens to a request, as far as it matters then, at `cycle`. What is due
  * behind the last cycle of the calendar stands there, and is put back when that comes. */
-static void post(bf_sim_memory *memory, const bf_sim_request *request, stage next, uint64_t cycle) {
+static inline void post(bf_sim_memory *memory, const bf_sim_request *request, stage next,
+                        uint64_t cycle) {
   uint64_t last = memory->event.now + BF_SIM_CALENDAR_CYCLES - 1;
   due *made = bf_sim_calendar_add(&memory->event, cycle < last ? cycle : last, sizeof *made, NULL);
   if (!made)
@@ -255,7 +257,7 @@ static bool has_data(uint8_t kind) { return kind != BF_SIM_STORE && kind != BF_S
 /* Sends an answer. The sectors of its data pass the port of its multiprocessor one by one; those of
  * copies as fast as the engine asks for them, if that is faster than it is for the first-level
  * cache. */
-static void send_answer(bf_sim_memory *memory, const bf_sim_request *request) {
+static inline void send_answer(bf_sim_memory *memory, const bf_sim_request *request) {
   uint64_t leaves = memory->event.now;
   if (has_data(request->kind)) {
     uint64_t *port = &memory->port_free[request->sm];
@@ -309,10 +311,11 @@ static void fetch(bf_sim_memory *memory, uint64_t line, uint8_t sectors, uint32_
  */
 static void put(bf_sim_memory *memory, uint64_t *set, uint64_t line, uint8_t sectors,
                 bool is_dirty) {
-  uint64_t evicted;
+  uint64_t evicted = UINT64_MAX;
   if (!sectors)
     return;
   uint8_t dirty = bf_sim_set_fill(memory->cache, set, line, sectors, is_dirty, &evicted);
+  memory->lines_used += evicted == 0;
   if (dirty)
     bf_sim_dram_later(memory->dram, evicted, dirty, true, memory->event.now);
 }
@@ -370,7 +373,7 @@ static uint64_t add_floats(bf_sim_memory *memory, const bf_sim_request *request)
 }
 
 /* The cycle at which the slice of a request is done with it. */
-static uint64_t pass_slice(bf_sim_memory *memory, const bf_sim_request *request) {
+static inline uint64_t pass_slice(bf_sim_memory *memory, const bf_sim_request *request) {
   uint64_t work;
   uint64_t *slice = &memory->slice_free[slice_of(memory, request->line)];
   bool is_atomic = request->kind == BF_SIM_ATOMIC || request->kind == BF_SIM_REDUCE;
@@ -390,8 +393,8 @@ static uint64_t pass_slice(bf_sim_memory *memory, const bf_sim_request *request)
 
 /* The sectors of a request that the cache does not have; *present: those of its line that it has.
  */
-static uint8_t find_missing(bf_sim_memory *memory, const bf_sim_request *request, uint64_t *set,
-                            uint8_t *present) {
+static inline uint8_t find_missing(bf_sim_memory *memory, const bf_sim_request *request,
+                                   uint64_t *set, uint8_t *present) {
   *present = memory->cache ? bf_sim_set_look(memory->cache, set, request->line) : 0;
   uint8_t missing = request->sectors & (uint8_t) ~*present;
   memory->hits += bf_sim_sectors(request->sectors & *present);
@@ -665,14 +668,13 @@ static bool is_near(const bf_sim_memory *memory, uint64_t cycle) {
   return cycle - memory->arriving.now < BF_SIM_CALENDAR_CYCLES;
 }
 
-/* Adds a request to the calendar; false: out of memory. */
-static bool add_near(bf_sim_memory *memory, const bf_sim_request *request, uint64_t cycle) {
+/* Adds a request to the calendar, which notes it where there is no memory. */
+static void add_near(bf_sim_memory *memory, const bf_sim_request *request, uint64_t cycle) {
   bf_sim_request *made = bf_sim_calendar_add(&memory->arriving, cycle, sizeof *made, NULL);
   if (!made)
-    return false;
+    return;
   *made = *request;
   made->cycle = cycle;
-  return true;
 }
 
 /* Moves requests into the calendar that it has come near to, before later ones of their cycles are
@@ -694,17 +696,27 @@ static void bring_near(bf_sim_memory *memory) {
   memory->far_count = kept;
 }
 
-int bf_sim_memory_add(bf_sim_memory *memory, const bf_sim_request *request) {
-  assert(request->sm < memory->sms);
-  if (memory->in_flight == memory->most_in_flight)
+int bf_sim_memory_add_all(bf_sim_memory *memory, const bf_sim_request *request, size_t count) {
+  if (count > memory->most_in_flight - memory->in_flight)
     return BF_NO_MEMORY;
-  memory->in_flight++;
-  uint64_t cycle = later_of(request->cycle + memory->request_cycles, memory->until);
-  if (is_near(memory, cycle))
-    return add_near(memory, request, cycle) ? BF_OK : BF_NO_MEMORY;
-  bf_sim_request own = *request;
-  own.cycle = cycle;
-  return keep_far(memory, &own) ? BF_OK : BF_NO_MEMORY;
+  for (size_t i = 0; i < count; i++) {
+    assert(request[i].sm < memory->sms);
+    memory->in_flight++;
+    uint64_t cycle = later_of(request[i].cycle + memory->request_cycles, memory->until);
+    if (is_near(memory, cycle)) {
+      add_near(memory, &request[i], cycle);
+      continue;
+    }
+    bf_sim_request own = request[i];
+    own.cycle = cycle;
+    if (!keep_far(memory, &own))
+      return BF_NO_MEMORY;
+  }
+  return memory->arriving.failed ? BF_NO_MEMORY : BF_OK;
+}
+
+int bf_sim_memory_add(bf_sim_memory *memory, const bf_sim_request *request) {
+  return bf_sim_memory_add_all(memory, request, 1);
 }
 
 /* The cycle of the next event or arrival. */
@@ -759,6 +771,11 @@ unsigned bf_sim_memory_waiting(const bf_sim_memory *memory) {
 }
 
 unsigned bf_sim_memory_most_waiting(const bf_sim_memory *memory) { return memory->most_waiting; }
+
+double bf_sim_memory_used(const bf_sim_memory *memory) {
+  const bf_sim_cache *cache = memory->cache;
+  return cache ? (double)memory->lines_used / (double)(cache->sets.parts * cache->ways) : 1;
+}
 
 void bf_sim_memory_count(const bf_sim_memory *memory, bf_sim_result *result) {
   result->l2_hits += memory->hits;

@@ -15,8 +15,10 @@ enum {
 };
 /* The pace of waves is even where its mean may be off by so little. */
 static const double steady = 0.02;
+/* The second-level cache counts as filled when so much of it is: from then on lines have to go. */
+static const double filled = 0.9;
 /* What may be off besides what waves and launches show. */
-static const double besides = 0.06;
+static const double besides = 0.09;
 
 /* Launches of one kernel, shape and hash. */
 typedef struct repeat {
@@ -161,14 +163,16 @@ typedef struct part {
   uint64_t blocks;     /* of the grid */
   uint64_t most_waves; /* to simulate */
   double *middle;      /* by wave: mean of the cycles at which its blocks have ended */
+  double *used;        /* by wave: the part of the second-level cache in use behind it */
   uint64_t middles;    /* of them known */
+  uint64_t filling;    /* waves that have ended while the second-level cache was being filled */
   double wave_cycles;  /* mean of the later half of those simulated, and how far it may be off */
   double half;
   bf_sim_excerpt excerpt;
 } part;
 
-/* Works out the middles of the waves that have ended. The last block of a wave says less of its
- * pace: blocks end in bunches. */
+/* Works out the middles of the waves that have ended, and notes what of the cache is in use. The
+ * last block of a wave says less of its pace: blocks end in bunches. */
 static void find_middles(part *own, const uint64_t *ended, uint64_t waves) {
   uint64_t wave = own->excerpt.wave;
   for (; own->middles < waves; own->middles++) {
@@ -176,20 +180,36 @@ static void find_middles(part *own, const uint64_t *ended, uint64_t waves) {
     for (uint64_t i = 0; i < wave; i++)
       sum += (double)ended[own->middles * wave + i];
     own->middle[own->middles] = sum / (double)wave;
+    own->used[own->middles] = own->excerpt.cache_used;
   }
 }
 
+/* Whether the second-level cache is being filled, and will be full before the launch ends if it
+ * goes on as in the later half of the waves: then lines have to go, and waves take longer. */
+static bool is_filling(const part *own, uint64_t waves) {
+  double used = own->used[waves - 1], before = own->used[waves / 2];
+  double left = (double)(own->blocks / own->excerpt.wave - waves);
+  return used < filled && used + (used - before) / (double)(waves - waves / 2) * left > filled;
+}
+
 /* Whether waves have come to an even pace: the later half of those that have ended do not differ
- * much. The first ones begin together, with empty caches, and take longer. */
+ * much. The first ones begin together, with empty caches, and take longer. Those in which the
+ * second-level cache was being filled say nothing of later ones, and are not looked at unless no
+ * more are to be simulated. */
 static bool is_steady(void *context, const uint64_t *ended, uint64_t waves) {
   part *own = context;
   enum { MOST = 512 };
   double cycles[MOST];
   unsigned count = 0;
   find_middles(own, ended, waves);
+  own->filling = is_filling(own, waves) ? waves : own->filling;
   if (waves < LEAST_WAVES || (waves < ENOUGH_WAVES && own->middle[waves - 1] < LEAST_CYCLES))
     return false;
-  uint64_t window = waves / 2 < MOST ? waves / 2 : MOST;
+  bool is_early = waves < own->filling + LEAST_WAVES;
+  if (is_early && waves < own->most_waves)
+    return false;
+  uint64_t window = (waves - (is_early ? 0 : own->filling)) / 2;
+  window = window < MOST ? window : MOST;
   for (uint64_t i = waves - window; i < waves; i++)
     cycles[count++] = own->middle[i] - own->middle[i - 1];
   own->wave_cycles = mean_of(cycles, count, &own->half);
@@ -252,12 +272,14 @@ static int run_part(const bf_sim_settings *settings, bf_emu *emu, const bf_emu_l
   own->excerpt.context = own;
   own->excerpt.ended = malloc(own->blocks * sizeof *own->excerpt.ended);
   own->middle = malloc((own->blocks / own->excerpt.wave + 1) * sizeof *own->middle);
+  own->used = malloc((own->blocks / own->excerpt.wave + 1) * sizeof *own->used);
   of_part.excerpt = &own->excerpt;
-  int error = own->excerpt.ended && own->middle
+  int error = own->excerpt.ended && own->middle && own->used
                   ? bf_sim_run(&of_part, emu, launch, result, diagnostic)
                   : bf_no_memory(diagnostic);
   free(own->excerpt.ended);
   free(own->middle);
+  free(own->used);
   if (error || result->emu.fault.kind || own->excerpt.simulated == own->blocks)
     return error;
   bf_emu_result rest;

@@ -233,6 +233,7 @@ typedef struct bf_sim_excerpt {
    * bring their number to that of the grid modulo wave. */
   bool (*is_enough)(void *context, const uint64_t *ended, uint64_t waves);
   void *context;
+  double cache_used;  /* filled before that is asked: the part of the second-level cache in use */
   uint64_t simulated; /* blocks in the end */
 } bf_sim_excerpt;
 

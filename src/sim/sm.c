@@ -4,6 +4,7 @@
 
 #include "emu/event_count.h"
 #include "sim/copies.h"
+#include "sim/l1.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -167,6 +168,8 @@ static bool is_row(const bf_emu_event *event) {
   if (event->mask != UINT32_MAX)
     return false;
   const uint64_t *address = event->global_address, first = address[0];
+  if (address[1] - first != event->width_bytes) /* as mostly where it is none */
+    return false;
   uint64_t differ = first & (event->width_bytes - 1);
   for (unsigned lane = 0; lane < BF_EMU_LANES; lane++)
     differ |= (address[lane] - first) ^ (uint64_t)lane * event->width_bytes;
@@ -488,12 +491,12 @@ bool bf_sim_post(bf_sim_sm *sm, const bf_sim_request *request) {
 
 /* Asks the first-level cache for sectors of a line at a cycle; a request that it makes is posted.
  */
-static bf_sim_l1_outcome ask_l1(bf_sim_sm *sm, uint64_t line, uint8_t sectors, uint32_t token,
-                                uint64_t cycle) {
+static inline bf_sim_l1_outcome ask_l1(bf_sim_sm *sm, uint64_t line, uint8_t sectors,
+                                       uint32_t token, uint64_t cycle) {
   bf_sim_request *request = next_request(sm);
   if (!request)
     return BF_SIM_L1_JOINED; /* it has failed */
-  bf_sim_l1_outcome outcome = bf_sim_l1_load(sm->l1, line, sectors, token, request);
+  bf_sim_l1_outcome outcome = bf_sim_l1_ask(sm->l1, line, sectors, token, request);
   if (outcome == BF_SIM_L1_MISS) {
     request->cycle = cycle;
     request->sm = sm->index;
@@ -506,8 +509,8 @@ static bf_sim_l1_outcome ask_l1(bf_sim_sm *sm, uint64_t line, uint8_t sectors, u
 
 /* Sends one line of a load; whether an answer will come. A line for which the first-level cache has
  * no room is held back, and with it all that follow. */
-static bool send_load(bf_sim_sm *sm, uint64_t line, uint8_t sectors, uint32_t token,
-                      uint64_t cycle) {
+static inline bool send_load(bf_sim_sm *sm, uint64_t line, uint8_t sectors, uint32_t token,
+                             uint64_t cycle) {
   bf_sim_l1_outcome outcome = BF_SIM_L1_FULL;
   if (sm->held_count == 0)
     outcome = ask_l1(sm, line, sectors, token, cycle);
@@ -586,7 +589,7 @@ bf_sim_load *bf_sim_send(bf_sim_sm *sm, bf_sim_warp *warp, const bf_sim_op *op, 
 }
 
 /* One line of a load has come. The warp may have ended without waiting for it. */
-static void line_done(void *context, uint32_t token) {
+static inline void line_done(void *context, uint32_t token) {
   bf_sim_sm *sm = context;
   bf_sim_load *load = &sm->load[token];
   if (--load->lines)
@@ -664,7 +667,7 @@ static void begin_block(bf_sim_sm *sm, uint64_t index) {
 }
 
 /* Takes one answer. Whether it changes anything for the pipeline. */
-static bool take_answer(bf_sim_sm *sm, const bf_sim_answer *answer) {
+static inline bool take_answer(bf_sim_sm *sm, const bf_sim_answer *answer) {
   unsigned free_loads = sm->free_loads, held = sm->held_count;
   bool is_news = answer->kind == BF_SIM_LANDED || answer->kind == BF_SIM_NEWS;
   if (answer->kind == BF_SIM_LANDED)
@@ -674,7 +677,7 @@ static bool take_answer(bf_sim_sm *sm, const bf_sim_answer *answer) {
   else if (answer->token & BF_SIM_COPY_TOKEN)
     bf_sim_copy_answered(sm, answer->token);
   else if (answer->kind == BF_SIM_LOAD)
-    bf_sim_l1_take(sm->l1, answer->line, answer->sectors, answer->token, line_done, sm);
+    bf_sim_l1_land(sm->l1, answer->line, answer->sectors, answer->token, line_done, sm);
   else
     line_done(sm, answer->token);
   if (sm->held_count)

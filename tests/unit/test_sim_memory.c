@@ -245,7 +245,11 @@ static void requests_in_flight_are_limited(void **state) {
   assert_int_equal(bf_sim_memory_add(memory, &more), BF_NO_MEMORY);
   while (t->answers == 0)
     advance(t, memory, bf_sim_memory_next(memory) + 1);
-  assert_int_equal(bf_sim_memory_add(memory, &more), BF_OK); /* there is room again */
+  unsigned room = t->answers;
+  assert_int_equal(bf_sim_memory_add_all(memory, t->request, room + 1), BF_NO_MEMORY);
+  assert_int_equal(bf_sim_memory_add_all(memory, t->request, room),
+                   BF_OK); /* there is room again */
+  assert_int_equal(bf_sim_memory_add(memory, &more), BF_NO_MEMORY);
   bf_sim_memory_free(memory);
   free(t);
 }

@@ -117,6 +117,51 @@ static void launches_are_inferred(void **state) {
   sim_bed_close(&own);
 }
 
+/* Waves take longer once the second-level cache is full and lines have to go: a part that ends
+ * before says nothing of that. */
+static void caches_fill(void **state) {
+  (void)state;
+  static const char copy[] = PLACE "ld.global.u32 %r6, [%d3];\nst.global.u32 [%d3], %r6;\nret;";
+  static const char small[] = "sms=2 blocks_per_sm=3 l2_bytes=61440 l2_ways=16 dram_channels=1 "
+                              "dram_sector_cycles=20 dram_queue=4";
+  static sim_bed own;
+  bf_sim_sampler *sampler = bf_sim_sampler_create(0);
+  uint64_t cycles = 0;
+  for (unsigned is_part = 0; is_part < 2; is_part++) {
+    sim_bed_make(&own, copy, small);
+    own.memory = bed_alloc(&own.at, BYTES, 0);
+    memset((void *)(uintptr_t)own.memory, 0, BYTES);
+    bf_sim_result result = is_part ? run_sampled(&own, sampler) : run_whole(&own);
+    cycles = is_part ? cycles : result.cycles;
+    if (is_part && fabs((double)result.cycles / (double)cycles - 1) > 0.03)
+      fail_msg("%g off", (double)result.cycles / (double)cycles - 1);
+    assert_true(!is_part || result.simulated_blocks < BLOCKS);
+    assert_true(!is_part || (result.cycles_low <= cycles && cycles <= result.cycles_high));
+    sim_bed_close(&own);
+  }
+  bf_sim_sampler_free(sampler);
+}
+
+/* Blocks that wait for the one before them end: none is simulated before those that come before it.
+ */
+static void chains_end(void **state) {
+  (void)state;
+  static const char chained[] =
+      PLACE "setp.eq.u32 %p1, %r1, 0;\n@%p1 bra first;\nwait:\n"
+            "ld.volatile.global.u32 %r6, [%d3-256];\nsetp.eq.u32 %p0, %r6, 0;\n"
+            "@%p0 bra wait;\nfirst:\nmov.u32 %r7, 1;\nst.volatile.global.u32 [%d3], %r7;\nret;";
+  static sim_bed own;
+  bf_sim_sampler *sampler = bf_sim_sampler_create(0);
+  sim_bed_make(&own, chained, "sms=2 blocks_per_sm=3");
+  own.memory = bed_alloc(&own.at, BYTES, 0);
+  memset((void *)(uintptr_t)own.memory, 0, BYTES);
+  assert_true(run_sampled(&own, sampler).simulated_blocks < BLOCKS);
+  for (unsigned i = 0; i < BYTES / 4; i++)
+    assert_int_equal(((const uint32_t *)(uintptr_t)own.memory)[i], 1);
+  bf_sim_sampler_free(sampler);
+  sim_bed_close(&own);
+}
+
 /* Any number of threads gives the same. */
 static void threads_do_not_matter(void **state) {
   (void)state;
@@ -154,10 +199,9 @@ static void shares_are_read(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(intervals_hold),
-      cmocka_unit_test(launches_are_inferred),
-      cmocka_unit_test(threads_do_not_matter),
-      cmocka_unit_test(shares_are_read),
+      cmocka_unit_test(intervals_hold),        cmocka_unit_test(launches_are_inferred),
+      cmocka_unit_test(caches_fill),           cmocka_unit_test(chains_end),
+      cmocka_unit_test(threads_do_not_matter), cmocka_unit_test(shares_are_read),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
