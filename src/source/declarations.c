@@ -240,6 +240,23 @@ static bool is_for_cast(const bf_source *source, size_t index, size_t end) {
           (first > 0 && bf_source_is(source, first - 1, "*")));
 }
 
+/* Whether the row at tokens first to end-1 gives away how long it is: by sizeof or decltype, in a
+ * loop over its elements, or bound to a reference. */
+static bool shows_length(const bf_source *source, size_t first, size_t end) {
+  static const char *const asked[] = {"sizeof", "decltype", "size", "ssize", "begin", "end", NULL};
+  static const char *const references[] = {"&", "&&", NULL};
+  size_t before = first - 1;
+  while (before > 0 && bf_source_is(source, before, "("))
+    before--;
+  if (is_one_of(source, before, asked) || bf_source_is(source, before, ":"))
+    return true;
+  bool is_initial = bf_source_is(source, before, "=");
+  for (size_t i = bf_source_statement(source, first); i < before && is_initial; i++)
+    if (is_one_of(source, i, references))
+      return true;
+  return bf_source_is_bound(source, first, end);
+}
+
 static const char as_pointer[] = "it is used as a pointer";
 static const char as_address[] = "the address of an element is taken";
 
@@ -270,6 +287,8 @@ static const char *fault_of(const bf_source *source, const bf_source_array *arra
   if (bf_source_is(source, before, "&") && is_address_of(source, before) &&
       !is_for_atomic(source, before) && !is_for_cast(source, before, use->end))
     return as_address;
+  if (use->is_row && shows_length(source, use->token, use->end))
+    return "the length of a row is taken";
   return NULL;
 }
 

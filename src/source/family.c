@@ -159,6 +159,25 @@ static bool read_parameter(const bf_source *source, size_t name, unsigned number
   return stars == 1;
 }
 
+bool bf_source_is_bound(const bf_source *source, size_t first, size_t end) {
+  unsigned argument;
+  bool is_alone = (bf_source_is(source, first - 1, "(") || bf_source_is(source, first - 1, ",")) &&
+                  (bf_source_is(source, end, ")") || bf_source_is(source, end, ","));
+  size_t open = is_alone ? find_call(source, first, &argument) : source->tokens;
+  size_t name = open < source->tokens ? name_before(source, open) : source->tokens;
+  for (size_t i = 0; i < source->tokens && name < source->tokens; i++) {
+    size_t list =
+        is_word(source, i) && are_same(source, i, name) ? open_behind(source, i) : source->tokens;
+    if (list == source->tokens || mention_of(source, i, list) != DEFINED)
+      continue;
+    entries e = read_entries(source, list, argument, true);
+    for (size_t k = e.first; k < e.end; k++)
+      if (bf_source_is(source, k, "&") || bf_source_is(source, k, "&&"))
+        return true;
+  }
+  return false;
+}
+
 /* ---- Names ---- */
 
 /* The parameter of a function that has a name; false: it has none, or it is no pointer. */

@@ -25,23 +25,10 @@ static uint64_t elements_from(const bf_shared_array *array, unsigned first) {
   return product;
 }
 
-/* Behind the last byte that accesses to an array touch. */
-static uint64_t touched_bytes(const bf_shared_array *array) {
-  uint64_t end = 0;
-  for (size_t i = 0; i < bf_workload_size(array->workload); i++) {
-    const bf_access *access = bf_workload_get(array->workload, i);
-    for (uint64_t left = access->mask; left; left &= left - 1) {
-      uint64_t own = (uint64_t)access->address[__builtin_ctzll(left)] + access->width_bytes;
-      end = own > end ? own : end;
-    }
-  }
-  return end;
-}
-
 /* Whether an XOR map stays inside an array: its elements, or those touched where its size comes
  * with the launch, are whole blocks of those that the map exchanges. */
 static bool stays_inside(const bf_index_map *map, const bf_shared_array *array) {
-  uint64_t bytes = array->bytes ? array->bytes : touched_bytes(array);
+  uint64_t bytes = array->bytes ? array->bytes : bf_suggest_touched(array->workload);
   uint64_t all = 0, elements = bytes / array->element_bytes;
   for (unsigned i = 0; i < map->terms; i++)
     all |= map->term[i].mask;

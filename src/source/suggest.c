@@ -54,6 +54,18 @@ static int count_moved(bf_counter *counter, const bf_workload *workload, const b
   return BF_OK;
 }
 
+uint64_t bf_suggest_touched(const bf_workload *workload) {
+  uint64_t end = 0;
+  for (size_t i = 0; i < bf_workload_size(workload); i++) {
+    const bf_access *access = bf_workload_get(workload, i);
+    for (uint64_t left = access->mask; left; left &= left - 1) {
+      uint64_t own = (uint64_t)access->address[__builtin_ctzll(left)] + access->width_bytes;
+      end = own > end ? own : end;
+    }
+  }
+  return end;
+}
+
 int bf_suggest_count(const bf_machine *machine, const bf_workload *workload,
                      const bf_index_map *map, uint64_t *wavefronts, uint64_t *conflicts,
                      bf_diagnostic *diagnostic) {

@@ -291,6 +291,11 @@ static void test_uses(void **state) {
   assert_uses("p = &s[0][1];", 0, "the address of an element is taken in line 3");
   assert_uses("f(s);", 0, "it is used as a pointer in line 3");
   assert_uses("f(s[1]);", 1, "");
+  assert_uses("n = sizeof(s[0]) / sizeof(int);", 0, "the length of a row is taken in line 3");
+  assert_uses("n = sizeof(s[0]); m = sizeof(s[0][1]);", 1, "the length of a row is taken in line 3");
+  assert_uses("for (int v : s[1]) x += v;", 0, "the length of a row is taken in line 3");
+  assert_uses("auto &row = s[1];", 0, "the length of a row is taken in line 3");
+  assert_uses("int *row = s[1];", 1, "");
   assert_uses("reinterpret_cast<int4 *>(&s[0][4])[0] = x; y = *(int4 *)&s[1][4];", 2, "");
   assert_uses("reinterpret_cast<int4 *>(&s[0][4])[1] = x;", 0,
               "the address of an element is taken in line 3");
@@ -298,6 +303,28 @@ static void test_uses(void **state) {
   assert_uses("#define AT(x) s[0][x]", 0, "a directive names it in line 3");
   assert_uses("s[0][\n#if 1\n1\n#endif\n];", 0, "a directive stands in a subscript in line 3");
   assert_uses("s[0][1", 0, "the braces around it do not match");
+}
+
+/* A row that is lent to a reference has a length there, and none where it is lent to a pointer. */
+static void test_lent_rows(void **state) {
+  (void)state;
+  static const char *const parameters[] = {"const float *v", "const float (&v)[N]", "T &v", "T v"};
+  for (unsigned i = 0; i < 4; i++) {
+    char text[400], found[200];
+    bf_diagnostic diagnostic;
+    bf_source_array *list;
+    bf_source_use *use;
+    size_t arrays, uses;
+    snprintf(text, sizeof text,
+             "template <class T, int N> __device__ float sum(%s) { return v[0]; }\n"
+             "__global__ void k() { __shared__ float s[4][8]; out[0] = sum(s[threadIdx.x]); }\n",
+             parameters[i]);
+    bf_source *source = read_string(text);
+    assert_int_equal(bf_source_arrays(source, &list, &arrays, &diagnostic), BF_OK);
+    assert_int_equal(bf_source_uses(source, &list[0], &use, &uses, found, &diagnostic), BF_OK);
+    assert_int_equal(found[0] != 0, i == 1 || i == 2);
+    bf_source_free(source);
+  }
 }
 
 /* The elements of an array of one dimension in a source, and what is wrong with its uses. */
@@ -402,8 +429,8 @@ int main(void) {
       cmocka_unit_test(test_declarations), cmocka_unit_test(test_values),
       cmocka_unit_test(test_types),        cmocka_unit_test(test_lists),
       cmocka_unit_test(test_carved),       cmocka_unit_test(test_varying),
-      cmocka_unit_test(test_uses),         cmocka_unit_test(test_passed),
-      cmocka_unit_test(test_expressions),
+      cmocka_unit_test(test_uses),         cmocka_unit_test(test_lent_rows),
+      cmocka_unit_test(test_passed),       cmocka_unit_test(test_expressions),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
