@@ -312,12 +312,13 @@ static void try_flat_padding(const searching *s) {
     }
 }
 
-/* Makes each element larger than its members need. */
+/* Makes each element larger than its members need: by multiples of what it is aligned to. */
 static void try_element(const searching *s) {
-  unsigned bytes = s->array->element_bytes;
+  unsigned bytes = s->array->element_bytes, align = s->array->alignment_bytes;
   for (unsigned pad = WORD_BYTES; pad <= 16 && bytes > s->widest_bytes; pad += WORD_BYTES) {
     bf_index_map map = {.element_bytes = bytes, .element_pad_bytes = pad};
-    if ((bytes + pad) % s->widest_bytes == 0)
+    bool is_aligned = !align || bytes % align || pad % align == 0;
+    if (is_aligned && (bytes + pad) % s->widest_bytes == 0)
       consider(s, &map, s->elements * pad, BF_SUGGEST_PADDING);
   }
 }

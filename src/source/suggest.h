@@ -50,7 +50,8 @@ typedef struct bf_shared_array {
   const char *name;
   uint64_t bytes; /* 0: open */
   unsigned element_bytes;
-  unsigned dimensions; /* 0: not known; the array is flat */
+  unsigned alignment_bytes; /* of the array; 0: not known */
+  unsigned dimensions;      /* 0: not known; the array is flat */
   uint64_t dimension[BF_INDEX_MOST_DIMENSIONS];
   /* The accesses, whose addresses count from its start. ptxas merges neighbours into wider ones; it
    * does no longer where subscripts are XORed. */

@@ -1,0 +1,152 @@
+#!/usr/bin/env bash
+# Programs whose shared arrays are of kinds that need more than subscripts changed: suggest of build folder $1 patches them
+# without running, the patched source compiles, prints the same on the emulator and has fewer conflicts; and what would
+# change results stays as it is. Skipped without nvcc or the CUDA runtime for exec.
+set -u
+cd "$(dirname "$0")/../.." || exit 2
+build=$(readlink -f "$1")
+command -v nvcc >/dev/null || PATH=$PATH:/usr/local/cuda/bin
+command -v nvcc >/dev/null || { echo 'no nvcc' && exit 77; }
+command -v patch >/dev/null || { echo 'no patch' && exit 77; }
+[ -e "$build/runtime/libcudart.so.13" ] || { echo 'no runtime' && exit 77; }
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+cd "$work" || exit 2
+faults=0
+
+complain() {
+  echo "$*"
+  faults=$((faults + 1))
+}
+
+# measure PROGRAM: compiles PROGRAM.cu and runs it; PROGRAM.printed is what it prints, PROGRAM.json its conflicts.
+measure() {
+  nvcc -cudart shared -std=c++17 -arch=sm_90 "$1.cu" -o "$1" 2>"$1.errors" || complain "$1: nvcc fails: $(head -n 3 "$1.errors")"
+  "$build/bankfold" exec --as-written --profile "$1.json" "./$1" >"$1.printed" 2>/dev/null || complain "$1: status $?"
+}
+
+# conflicts PROGRAM KERNEL: those of kernels with that in their names.
+conflicts() {
+  python3 -c 'import json, sys
+kernels = json.load(open(sys.argv[1] + ".json"))["kernels"]
+print(sum(kernel["conflicts"] for kernel in kernels if sys.argv[2] in kernel["mangled"]))' "$1" "$2"
+}
+
+# patched NAME WAY KERNELS REFUSED: patches NAME.cu; of kernels in KERNELS nearly all conflicts are gone, and those of REFUSED are not changed.
+patched() {
+  local name=$1 way=$2 kernels=$3 refused=$4 kernel
+  "$build/bankfold" suggest "$name.cu" --nvcc-flag -std=c++17 --by "$way" --patch "$name.diff" >"$name.out" || complain "$name $way: status $?"
+  cp "$name.cu" "new_$name.cu"
+  patch -s -p0 "new_$name.cu" <"$name.diff" || complain "$name $way: patch fails"
+  measure "$name"
+  measure "new_$name"
+  cmp <(grep -v '^$' "$name.printed" | head -n 1) <(grep -v '^$' "new_$name.printed" | head -n 1) || complain "$name $way: prints something else"
+  for kernel in $kernels; do
+    [ "$(($(conflicts "new_$name" "$kernel") * 10))" -lt "$(conflicts "$name" "$kernel")" ] ||
+      complain "$name $way: $kernel has $(conflicts "new_$name" "$kernel") of $(conflicts "$name" "$kernel") conflicts"
+  done
+  for kernel in $refused; do
+    [ "$(conflicts "new_$name" "$kernel")" = "$(conflicts "$name" "$kernel")" ] || complain "$name $way: $kernel is changed"
+  done
+}
+
+cat >sum.h <<'END'
+#include <cstdio>
+#include <vector>
+template <class T> T *filled(int n) {
+  std::vector<T> host(n);
+  T *device;
+  for (int i = 0; i < n; i++)
+    host[i] = (T)(i * 37 % 101 - 50);
+  cudaMalloc(&device, n * sizeof(T));
+  cudaMemcpy(device, host.data(), n * sizeof(T), cudaMemcpyHostToDevice);
+  return device;
+}
+template <class T> double sum(const T *device, int n) {
+  std::vector<T> host(n);
+  double sum = 0;
+  cudaMemcpy(host.data(), device, n * sizeof(T), cudaMemcpyDeviceToHost);
+  for (int i = 0; i < n; i++)
+    sum += (double)host[i] * (i % 31 + 1);
+  return sum;
+}
+END
+
+# Elements that grow: a class with their type as its base takes its place. Not where their size is asked for, functions are given the array,
+# others are declared with it, or a pointer walks through it.
+cat >elements.cu <<'END'
+#include "sum.h"
+struct Body {
+  float x, y, z, mass, vx, vy, vz, age;
+};
+template <class T> struct Cell {
+  T low, high, left, right;
+  __device__ T all() const { return low + high * 2 + left * 3 + right * 4; }
+};
+template <class T> struct Kinds {
+  typedef Cell<T> cell;
+};
+__global__ void bodies(const float *in, float *out) {
+  __shared__ Body tile[64];
+  int t = threadIdx.x;
+  Body own;
+  own.x = in[t], own.y = in[t + 64], own.z = in[t + 128], own.mass = in[t + 192];
+  own.vx = own.vy = own.vz = own.age = in[t] * 2;
+  tile[t] = own;
+  __syncthreads();
+  const Body &other = tile[(t + 5) % 64];
+  out[t] = other.x * 2 + other.mass + tile[63 - t].age;
+}
+template <class T> __global__ void cells(const T *in, T *out) {
+  __shared__ typename Kinds<T>::cell cell[8][32];
+  cell[threadIdx.y][threadIdx.x].low = in[threadIdx.y * 32 + threadIdx.x];
+  cell[threadIdx.y][threadIdx.x].high = in[threadIdx.x];
+  cell[threadIdx.y][threadIdx.x].left = cell[threadIdx.y][threadIdx.x].right = in[threadIdx.y];
+  __syncthreads();
+  out[threadIdx.y * 32 + threadIdx.x] = cell[7 - threadIdx.y][31 - threadIdx.x].all();
+}
+__global__ void measured(const float *in, float *out) {
+  __shared__ Body gauged[64];
+  gauged[threadIdx.x].x = in[threadIdx.x];
+  __syncthreads();
+  out[threadIdx.x] = gauged[63 - threadIdx.x].x + sizeof(gauged[0]);
+}
+__device__ float second(const Body *b) { return b[1].x; }
+__global__ void lent(const float *in, float *out) {
+  __shared__ Body loan[65];
+  loan[threadIdx.x].x = in[threadIdx.x];
+  __syncthreads();
+  out[threadIdx.x] = loan[63 - threadIdx.x].x + second(loan);
+}
+__global__ void walked(const float *in, float *out) {
+  __shared__ Body path[65];
+  path[threadIdx.x].x = in[threadIdx.x];
+  path[64].x = 1;
+  __syncthreads();
+  Body *at = &path[threadIdx.x];
+  out[threadIdx.x] = path[63 - threadIdx.x].x + at[1].x;
+}
+__global__ void together(const float *in, float *out) {
+  __shared__ Body one[64], two[64];
+  one[threadIdx.x].x = in[threadIdx.x];
+  two[threadIdx.x].y = in[threadIdx.x];
+  __syncthreads();
+  out[threadIdx.x] = one[63 - threadIdx.x].x + two[63 - threadIdx.x].y;
+}
+int main() {
+  float *in = filled<float>(512), *out = filled<float>(64 * 5);
+  double *wide = filled<double>(256), *more = filled<double>(256);
+  bodies<<<1, 64>>>(in, out);
+  measured<<<1, 64>>>(in, out + 64);
+  lent<<<1, 64>>>(in, out + 128);
+  walked<<<1, 64>>>(in, out + 192);
+  together<<<1, 64>>>(in, out + 256);
+  double total = sum(out, 64 * 5);
+  cells<<<1, dim3(32, 8)>>>(in, out);
+  cells<<<1, dim3(32, 8)>>>((const double *)wide, more);
+  printf("%.9g %.9g %.9g\n", total, sum(out, 256), sum(more, 256));
+}
+END
+patched elements padding 'bodies' 'measured lent walked together'
+grep -q 'struct BF_TILE : Body' elements.diff || complain 'elements: no class'
+[ $faults = 0 ]
