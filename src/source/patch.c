@@ -81,18 +81,22 @@ static void free_subscripts(subscripts *s) {
 void bf_patch_write_after(const bf_source *source, const bf_patch_array *array,
                           const bf_source_use *use, bf_text *text) {
   subscripts s = {0};
+  char name[BF_SOURCE_MOST_NAME]; /* that it has there */
+  const bf_source_token *token = &source->token[use->token];
+  bf_shared_array own = *array->array;
+  snprintf(name, sizeof name, "%.*s", (int)token->size, source->text + token->at);
+  own.name = use->home ? name : own.name;
   if (use->is_row)
     bf_patch_write_before(source, use, text);
-  else if (use->home && fill_subscripts(source, use, 1, &s)) /* by the name it has there */
-    bf_text_addf(text, "%.*s[%s(%s)]", (int)source->token[use->token].size,
-                 source->text + source->token[use->token].at, array->macro, s.plain_text[0]);
+  else if (use->home && array->declared->dimensions == 1 && fill_subscripts(source, use, 1, &s))
+    bf_text_addf(text, "%s[%s(%s)]", name, array->macro, s.plain_text[0]);
   else if (!fill_subscripts(source, use, array->declared->dimensions, &s))
     text->failed = true;
   else if (array->is_called)
-    bf_index_write_called(&array->suggestion->map, array->array, array->macro, s.operand_text,
-                          s.plain_text, text);
+    bf_index_write_called(&array->suggestion->map, &own, array->macro, s.operand_text, s.plain_text,
+                          text);
   else
-    bf_index_write_element(&array->suggestion->map, array->array, array->macro, s.operand_text,
+    bf_index_write_element(&array->suggestion->map, &own, array->macro, s.operand_text,
                            s.plain_text, text);
   free_subscripts(&s);
 }
@@ -301,16 +305,24 @@ static int add_uses(bf_patch *patch, const bf_patch_array *array, const bf_sourc
   return BF_OK;
 }
 
-static int add_dimension(bf_patch *patch, const bf_patch_array *array, bf_diagnostic *diagnostic) {
+/* Makes the dimension that grows longer, of a declaration and of all that is passed to the same
+ * functions. */
+static int add_dimension(bf_patch *patch, const bf_patch_array *array,
+                         const bf_source_family *family, bf_diagnostic *diagnostic) {
   uint64_t by;
   unsigned grown = grown_dimension(array, &by);
+  bool is_alone = family->members == 1 || array->declared->dimensions == 1;
   if (grown == array->declared->dimensions)
     return BF_OK;
-  bf_text text = {0};
-  size_t open = array->declared->dimension[grown], at;
-  size_t size = span(patch->source, open + 1, patch->source->token[open].partner, &at);
-  write_grown(patch->source, array, open + 1, patch->source->token[open].partner, by, &text);
-  return add_edit(patch, at, size, &text, diagnostic);
+  for (size_t i = 0; i < (is_alone ? 1 : family->members); i++) {
+    const bf_source_array *own = is_alone ? array->declared : &family->member[i];
+    bf_text text = {0};
+    size_t open = own->dimension[grown], at;
+    size_t size = span(patch->source, open + 1, patch->source->token[open].partner, &at);
+    write_grown(patch->source, array, open + 1, patch->source->token[open].partner, by, &text);
+    BF_TRY(add_edit(patch, at, size, &text, diagnostic));
+  }
+  return BF_OK;
 }
 
 /* Whether the tokens first to end-1 say what is between the brackets of a dimension. */
@@ -412,6 +424,24 @@ static const char *element_obstacle(const bf_source *source, const bf_patch_arra
   return NULL;
 }
 
+/* Why an array that is passed to functions cannot grow; or NULL. Parameters with subscripts grow
+ * with it, which is seen in the patched source. */
+static const char *family_obstacle(const bf_source_family *family, const bf_patch_array *array) {
+  const bf_index_map *map = &array->suggestion->map;
+  bool is_flat = array->declared->dimensions == 1, is_bound = false, needs_types = false;
+  if (family->members == 1 || !map->row_elements)
+    return NULL;
+  for (size_t i = 0; i < family->members; i++)
+    is_bound |= family->member[i].is_reference;
+  for (unsigned i = 0; i < map->cases; i++)
+    needs_types |= needs_size(map, &map->pad_case[i]);
+  if (is_flat && family->roots > 1)
+    return "other arrays are passed to the same functions, and would have to grow too";
+  if (is_flat ? is_bound : !array->is_tentative || needs_types)
+    return "functions that it is passed to would have to be changed";
+  return NULL;
+}
+
 /* Why an array cannot be changed, whatever its uses are; or NULL. */
 static const char *obstacle(const bf_patch_array *array) {
   const bf_index_map *map = &array->suggestion->map;
@@ -466,8 +496,8 @@ static bool has_overlap(const bf_patch *patch) {
 }
 
 /* Adds all edits of an array. */
-static int add_all(bf_patch *patch, const bf_patch_array *array, const bf_source_use *use,
-                   size_t uses, bf_diagnostic *diagnostic) {
+static int add_all(bf_patch *patch, const bf_patch_array *array, const bf_source_family *family,
+                   const bf_source_use *use, size_t uses, bf_diagnostic *diagnostic) {
   const bf_index_map *map = &array->suggestion->map;
   bool is_direct = bf_index_is_direct(map, array->array) && !array->is_called;
   if (!is_direct)
@@ -477,7 +507,7 @@ static int add_all(bf_patch *patch, const bf_patch_array *array, const bf_source
   BF_TRY(add_element(patch, array, diagnostic));
   if (array->is_tentative)
     BF_TRY(add_tile_strides(patch, array, diagnostic));
-  return add_dimension(patch, array, diagnostic);
+  return add_dimension(patch, array, family, diagnostic);
 }
 
 int bf_patch_add(bf_patch *patch, bf_patch_array *array, char problem[200],
@@ -492,13 +522,13 @@ int bf_patch_add(bf_patch *patch, bf_patch_array *array, char problem[200],
   const bf_source_family *family;
   BF_TRY(bf_source_find_family(patch->source, array->declared, &family, diagnostic));
   const char *reason = obstacle(array);
+  if (!reason)
+    reason = family_obstacle(family, array);
   bool lengthens = array->suggestion->map.element_pad_bytes > 0;
   if (!reason && lengthens && family->members > 1)
     reason = "its element type would have to grow, and functions are given it";
   if (!reason && lengthens)
     reason = element_obstacle(patch->source, array, use, uses);
-  if (!reason && family->roots > 1 && !array->suggestion->map.terms)
-    reason = "other arrays are passed to the same functions, and would have to grow too";
   if (reason)
     snprintf(problem, 200, "%s", reason);
   bool keeps_rows = array->suggestion->map.row_elements &&
@@ -517,7 +547,7 @@ int bf_patch_add(bf_patch *patch, bf_patch_array *array, char problem[200],
     return bf_no_memory(diagnostic);
   if (before)
     memcpy(kept, patch->edit, before * sizeof *kept);
-  int error = add_all(patch, array, use, uses, diagnostic);
+  int error = add_all(patch, array, family, use, uses, diagnostic);
   if (patch->edits)
     qsort(patch->edit, patch->edits, sizeof *patch->edit, compare_edits);
   if (!error && has_overlap(patch)) {

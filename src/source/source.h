@@ -60,10 +60,11 @@ typedef struct bf_source_array {
   size_t skip[BF_SOURCE_MOST_SKIPS][2]; /* the first, and behind the last */
   bool is_varying;                      /* a pointer that may lead elsewhere in other threads */
   bool has_open_scope;                  /* a { is not closed */
+  bool is_reference;                    /* a parameter of a function, `type (&name)[a][b]` */
   char name[BF_SOURCE_MOST_NAME];
   char type[BF_SOURCE_MOST_NAME]; /* without qualifiers */
   unsigned dimensions;
-  size_t dimension[BF_SOURCE_MOST_DIMENSIONS]; /* the [ of each */
+  size_t dimension[BF_SOURCE_MOST_DIMENSIONS]; /* the [ of each; tokens: the * of a parameter */
 } bf_source_array;
 
 /* The arrays of a source, in order; list belongs to the source. */

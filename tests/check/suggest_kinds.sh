@@ -149,4 +149,85 @@ int main() {
 END
 patched elements padding 'bodies' 'measured lent walked together'
 grep -q 'struct BF_TILE : Body' elements.diff || complain 'elements: no class'
+
+# Arrays of two dimensions that functions are given: subscripts, or rows of all declarations and parameters, change together. Not where a
+# function is also given a pointer into the middle, or walks through it, or takes its rows by reference.
+cat >given.cu <<'END'
+#include "sum.h"
+constexpr int N = 32;
+__device__ void fill(float (*tile)[N], const float *in) {
+  for (int r = threadIdx.y; r < N; r += blockDim.y)
+    tile[r][threadIdx.x] = in[r * N + threadIdx.x];
+}
+__device__ float dot(const float a[N][N], const float (&b)[N][32], int i, int j) {
+  float sum = 0;
+  for (int k = 0; k < N; k++)
+    sum += a[i][k] * b[j][k];
+  return sum;
+}
+__global__ void products(const float *in, float *out) {
+  __shared__ float left[N][N], right[N][N];
+  fill(left, in);
+  fill(right, in + N * N);
+  __syncthreads();
+  for (int r = threadIdx.y; r < N; r += blockDim.y)
+    out[r * N + threadIdx.x] = dot(left, right, r, threadIdx.x);
+}
+template <class T, int M> __device__ T turned(const T (*t)[M], int x, int y) { return t[x][y] + t[x][y ^ 1]; }
+template <class T> __global__ void turn(const T *in, T *out) {
+  __shared__ T tile[16][64];
+  for (int r = threadIdx.y; r < 16; r += 4)
+    tile[r][threadIdx.x] = in[r * 64 + threadIdx.x];
+  __syncthreads();
+  for (int r = threadIdx.y; r < 64; r += 4)
+    out[r * 16 + threadIdx.x % 16] = turned<T, 64>(tile, threadIdx.x % 16, r);
+}
+__device__ float middle(float (*t)[N]) { return t[threadIdx.x % 8][1]; }
+__global__ void part(const float *in, float *out) {
+  __shared__ float tile[N][N];
+  tile[threadIdx.x][threadIdx.y] = in[threadIdx.y * N + threadIdx.x];
+  __syncthreads();
+  out[threadIdx.y * N + threadIdx.x] = tile[threadIdx.x][0] + middle(tile + 3);
+}
+__device__ float flat(const float (*t)[N]) { return (*t)[threadIdx.x * N + 1]; }
+__global__ void walk(const float *in, float *out) {
+  __shared__ float tile[N][N];
+  tile[threadIdx.x][threadIdx.y] = in[threadIdx.y * N + threadIdx.x];
+  __syncthreads();
+  out[threadIdx.y * N + threadIdx.x] = tile[threadIdx.x][0] + flat(tile);
+}
+template <int M> __device__ float whole(const float (&row)[M]) {
+  float sum = M;
+  for (int i = 0; i < M; i++)
+    sum += row[i];
+  return sum;
+}
+__device__ float rows(const float (*t)[N]) { return whole(t[threadIdx.x]); }
+__global__ void bound(const float *in, float *out) {
+  __shared__ float tile[N][N];
+  tile[threadIdx.x][threadIdx.y] = in[threadIdx.y * N + threadIdx.x];
+  __syncthreads();
+  out[threadIdx.y * N + threadIdx.x] = tile[threadIdx.x][0] + rows(tile);
+}
+int main() {
+  float *in = filled<float>(2048), *out = filled<float>(1024);
+  double *wide = filled<double>(1024), *more = filled<double>(1024);
+  double total = 0;
+  products<<<1, dim3(N, 8)>>>(in, out);
+  total += sum(out, 1024);
+  part<<<1, dim3(N, 16)>>>(in, out);
+  total += sum(out, 512);
+  walk<<<1, dim3(N, N)>>>(in, out);
+  total += sum(out, 1024);
+  bound<<<1, dim3(N, N)>>>(in, out);
+  total += sum(out, 1024);
+  turn<<<1, dim3(64, 4)>>>(in, out);
+  turn<<<1, dim3(64, 4)>>>((const double *)wide, more);
+  printf("%.9g %.9g %.9g\n", total, sum(out, 1024), sum(more, 1024));
+}
+END
+for way in padding swizzle; do
+  patched given $way 'products turn' 'part walk bound'
+done
+grep -q 'a\[i\]\[k ^ (i & 31)\]' given.diff || complain 'given: functions are not changed'
 [ $faults = 0 ]
