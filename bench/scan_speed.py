@@ -55,7 +55,7 @@ def main():
     parser.add_argument("build")
     parser.add_argument("folder", nargs="*", default=["kernels"])
     parser.add_argument("--before", help="another program bankfold, measured beside that of the build")
-    options = parser.parse_args()
+    options = parser.parse_intermixed_args()
     programs = ([options.before] if options.before else []) + [os.path.join(options.build, "bankfold")]
     paths = [os.path.join(where, name) for folder in options.folder for where, _, names in sorted(os.walk(folder))
              for name in sorted(names) if name.endswith(".ptx") and not name.startswith("err_")]
