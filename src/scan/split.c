@@ -110,7 +110,8 @@ static bool find_kernels(const char *text, size_t size, ranges *list) {
   while (c.at < size) {
     if (pass_quoted(&c))
       continue;
-    bool is_kernel = starts_with(&c, ".entry"), is_function = starts_with(&c, ".func"), unused;
+    bool is_kernel = starts_with(&c, ".entry"), is_function = starts_with(&c, ".func"),
+         unused = false;
     if (text[c.at] == '{') { /* of a section, or the values of a variable */
       pass_body(&c, &unused);
       continue;

@@ -264,7 +264,8 @@ static const char as_address[] = "the address of an element is taken";
 static const char *fault_of(const bf_source *source, const bf_source_array *array,
                             bf_source_use *use) {
   static const char *const statements[] = {"return", "else", "do", "case", NULL};
-  size_t before = use->token - 1; /* a declaration stands before every use */
+  /* a declaration stands before every use */
+  size_t before = use->token - (array->owner[0] ? 3 : 1);
   if (source->token[use->token].in_directive)
     return "a directive names it";
   if (is_word(source, before) && !is_one_of(source, before, statements))
@@ -297,8 +298,23 @@ bool bf_source_is_use(const bf_source *source, const bf_source_array *array, siz
   for (unsigned i = 0; i < array->skips; i++)
     if (index >= array->skip[i][0] && index < array->skip[i][1])
       return false;
-  return source->token[index].kind == BF_SOURCE_WORD && bf_source_is(source, index, array->name) &&
-         !is_one_of(source, index - 1, members);
+  if (source->token[index].kind != BF_SOURCE_WORD || !bf_source_is(source, index, array->name))
+    return false;
+  if (array->owner[0])
+    return bf_source_is(source, index - 1, ".") && bf_source_is(source, index - 2, array->owner) &&
+           !is_one_of(source, index - 3, members);
+  return !is_one_of(source, index - 1, members);
+}
+
+/* The token where an object is used, of which an array is a member, in another way than by its
+ * members; tokens: nowhere. */
+static size_t find_whole(const bf_source *source, const bf_source_array *array) {
+  static const char *const members[] = {".", "->", "::", NULL};
+  for (size_t i = array->end; i < array->scope_end && array->owner[0]; i++)
+    if (bf_source_is(source, i, array->owner) && !bf_source_is(source, i + 1, ".") &&
+        !is_one_of(source, i - 1, members))
+      return i;
+  return source->tokens;
 }
 
 /* Uses of an array while they are collected. */
@@ -356,6 +372,10 @@ static int collect(collecting c, const bf_source_array *array, bf_source_use **l
   if (family->problem[0] && !problem[0])
     memcpy(problem, family->problem, 200);
   int error = BF_OK;
+  size_t whole = find_whole(source, array);
+  if (whole < source->tokens && !problem[0])
+    snprintf(problem, 200, "the struct that it is a member of is used as a whole in line %u",
+             source->token[whole].line);
   for (size_t i = 0; i < family->members && !error; i++) {
     bool is_own = family->member[i].token == array->token;
     const bf_source_array *own = is_own ? array : &family->member[i];

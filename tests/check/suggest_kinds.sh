@@ -230,4 +230,107 @@ for way in padding swizzle; do
   patched given $way 'products turn' 'part walk bound'
 done
 grep -q 'a\[i\]\[k ^ (i & 31)\]' given.diff || complain 'given: functions are not changed'
+
+# Arrays in a struct. Not where that has other uses than its members in this kernel, or a function of its own.
+cat >members.cu <<'END'
+#include "sum.h"
+template <class T, int M, int N> struct Tiles {
+  T a[M][N];
+  int count, more[3];
+  T b[N][M];
+};
+template <class T, int M, int N> __global__ void product(const T *in, T *out) {
+  __shared__ Tiles<T, M, N> s;
+  for (int r = threadIdx.y; r < 32; r += 8) {
+    s.a[r][threadIdx.x] = in[r * 32 + threadIdx.x];
+    s.b[r][threadIdx.x] = in[r * 32 + threadIdx.x] + 1;
+  }
+  s.count = 3;
+  s.more[threadIdx.x % 3] = threadIdx.x % 3;
+  __syncthreads();
+  for (int r = threadIdx.y; r < 32; r += 8) {
+    T sum = s.count + s.more[2];
+    for (int k = 0; k < 32; k++)
+      sum += s.a[r][k] * s.b[threadIdx.x][k];
+    out[r * 32 + threadIdx.x] = sum;
+  }
+}
+struct Flat {
+  float rows[32 * 32], total[32];
+};
+__global__ void flat(const float *in, float *out) {
+  __shared__ Flat own;
+  for (int r = 0; r < 32; r++)
+    own.rows[r * 32 + threadIdx.x] = in[r * 32 + threadIdx.x];
+  __syncthreads();
+  float sum = 0;
+  for (int r = 0; r < 32; r++)
+    sum = sum * 0.5f + own.rows[threadIdx.x * 32 + r];
+  own.total[threadIdx.x] = sum;
+  __syncthreads();
+  out[threadIdx.x] = own.total[31 - threadIdx.x];
+}
+struct Shown {
+  float t[32][32];
+};
+__device__ float first(const Shown &s) { return s.t[threadIdx.x][1]; }
+__global__ void shown(const float *in, float *out) {
+  __shared__ Shown own;
+  for (int r = 0; r < 32; r++)
+    own.t[r][threadIdx.x] = in[r * 32 + threadIdx.x];
+  __syncthreads();
+  out[threadIdx.x] = own.t[threadIdx.x][0] + first(own);
+}
+struct Able {
+  float t[32][32];
+  __device__ float first() const { return t[threadIdx.x][1]; }
+};
+__global__ void able(const float *in, float *out) {
+  __shared__ Able own;
+  for (int r = 0; r < 32; r++)
+    own.t[r][threadIdx.x] = in[r * 32 + threadIdx.x];
+  __syncthreads();
+  out[threadIdx.x] = own.t[threadIdx.x][0] + own.first();
+}
+struct Sized {
+  float t[32][32];
+};
+__global__ void sized(const float *in, float *out) {
+  __shared__ Sized own;
+  for (int r = 0; r < 32; r++)
+    own.t[r][threadIdx.x] = in[r * 32 + threadIdx.x];
+  __syncthreads();
+  out[threadIdx.x] = own.t[threadIdx.x][0] + sizeof(Sized);
+}
+template <int N, int M> struct Turned {
+  float t[M][N];
+};
+template <int M, int N> __global__ void turned(const float *in, float *out) {
+  __shared__ Turned<M, N> own;
+  for (int r = 0; r < N; r++)
+    own.t[r][threadIdx.x] = in[r * M + threadIdx.x];
+  __syncthreads();
+  out[threadIdx.x] = own.t[threadIdx.x % N][0];
+}
+int main() {
+  float *in = filled<float>(2048), *out = filled<float>(1024);
+  double *wide = filled<double>(1024), *more = filled<double>(1024);
+  double total = 0;
+  flat<<<1, 32>>>(in, out);
+  total += sum(out, 32);
+  shown<<<1, 32>>>(in, out);
+  total += sum(out, 32);
+  able<<<1, 32>>>(in, out);
+  total += sum(out, 32);
+  sized<<<1, 32>>>(in, out);
+  total += sum(out, 32);
+  turned<32, 16><<<1, 32>>>(in, out);
+  total += sum(out, 32);
+  product<float, 32, 32><<<1, dim3(32, 8)>>>(in, out);
+  product<double, 32, 32><<<1, dim3(32, 8)>>>(wide, more);
+  printf("%.9g %.9g %.9g\n", total, sum(out, 1024), sum(more, 1024));
+}
+END
+patched members swizzle 'flat productIf' 'shown able sized turned'
+patched members padding 'product flat' 'shown able sized turned'
 [ $faults = 0 ]

@@ -292,7 +292,8 @@ static void test_uses(void **state) {
   assert_uses("f(s);", 0, "it is used as a pointer in line 3");
   assert_uses("f(s[1]);", 1, "");
   assert_uses("n = sizeof(s[0]) / sizeof(int);", 0, "the length of a row is taken in line 3");
-  assert_uses("n = sizeof(s[0]); m = sizeof(s[0][1]);", 1, "the length of a row is taken in line 3");
+  assert_uses("n = sizeof(s[0]); m = sizeof(s[0][1]);", 1,
+              "the length of a row is taken in line 3");
   assert_uses("for (int v : s[1]) x += v;", 0, "the length of a row is taken in line 3");
   assert_uses("auto &row = s[1];", 0, "the length of a row is taken in line 3");
   assert_uses("int *row = s[1];", 1, "");
@@ -303,6 +304,46 @@ static void test_uses(void **state) {
   assert_uses("#define AT(x) s[0][x]", 0, "a directive names it in line 3");
   assert_uses("s[0][\n#if 1\n1\n#endif\n];", 0, "a directive stands in a subscript in line 3");
   assert_uses("s[0][1", 0, "the braces around it do not match");
+}
+
+/* The members of a struct, where it has no other use than one object. */
+static void test_members(void **state) {
+  (void)state;
+#define OBJECT " __global__ void k() { __shared__ S s; }"
+#define OBJECT_OF(arguments)                                                                       \
+  " template <class T, int N> __global__ void k() { __shared__ S<" arguments "> s; }"
+  static const struct {
+    const char *text;
+    size_t members; /* 0: not understood */
+  } cases[] = {
+      {"struct S { float a[2][3], b; unsigned int c[4]; };" OBJECT, 3},
+      {"template <class T, int N> struct S { T a[N]; };" OBJECT_OF("T, N"), 1},
+      {"template <class T, int M> struct S { T a[M]; };" OBJECT_OF("T, N"), 0},
+      {"template <int N, class T> struct S { T a[N]; };" OBJECT_OF("T, N"), 0},
+      {"template <class T, int N> struct S { T a[N]; };" OBJECT_OF("T, 2 * N"), 0},
+      {"template <class T> struct S { T a[2]; };" OBJECT_OF("T, N"), 0},
+      {"struct S { float a[2]; x; };" OBJECT, 0},
+      {"struct S { float a[2]; ; };" OBJECT, 0},
+      {"struct S { float a[2]; float f() { return a[0]; } };" OBJECT, 0},
+      {"struct S { float a[2]; int b : 3; };" OBJECT, 0},
+      {"struct S { float *a; };" OBJECT, 0},
+      {"struct S : R { float a[2]; };" OBJECT, 0},
+      {"struct S { float a[2]; }; size_t n = sizeof(S);" OBJECT, 0},
+      {"struct S { float a[2]; } t;" OBJECT, 0},
+      {"union S { float a[2]; };" OBJECT, 0},
+      {OBJECT, 0},
+  };
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    bf_source *source = read_string(cases[i].text);
+    bf_source_array list[8];
+    size_t function = 0, count;
+    while (!bf_source_is(source, function, "k"))
+      function++;
+    if (bf_source_members(source, function, "s", list, 8, &count) != (cases[i].members > 0) ||
+        count != cases[i].members)
+      fail_msg("%s: %zu", cases[i].text, count);
+    bf_source_free(source);
+  }
 }
 
 /* A row that is lent to a reference has a length there, and none where it is lent to a pointer. */
@@ -430,7 +471,8 @@ int main(void) {
       cmocka_unit_test(test_types),        cmocka_unit_test(test_lists),
       cmocka_unit_test(test_carved),       cmocka_unit_test(test_varying),
       cmocka_unit_test(test_uses),         cmocka_unit_test(test_lent_rows),
-      cmocka_unit_test(test_passed),       cmocka_unit_test(test_expressions),
+      cmocka_unit_test(test_members),      cmocka_unit_test(test_passed),
+      cmocka_unit_test(test_expressions),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
