@@ -111,6 +111,37 @@ static bool read_dimensions(const bf_source *source, bf_source_array *array) {
          (bf_source_is(source, array->end, ";") || bf_source_is(source, array->end, ","));
 }
 
+/* Reads the dimensions of an array whose type has them: `typedef float tile[8][8];` or `using tile
+ * = float[8][8];`. type is the token of its name in the declaration. False where it has none, or
+ * several definitions. */
+static bool read_alias(const bf_source *source, size_t type, bf_source_array *array) {
+  size_t found = 0, first = 0;
+  for (size_t i = 1; i + 2 < source->tokens; i++) {
+    const bf_source_token *a = &source->token[i], *b = &source->token[type];
+    bool is_name = i != type && a->size == b->size && !a->in_directive &&
+                   memcmp(source->text + a->at, source->text + b->at, a->size) == 0;
+    size_t statement = is_name ? bf_source_statement(source, i) : 0, open = i + 1;
+    bool is_typedef = is_name && bf_source_is(source, statement, "typedef");
+    bool is_using =
+        is_name && bf_source_is(source, i - 1, "using") && bf_source_is(source, open, "=");
+    while (is_using && open < source->tokens && !bf_source_is(source, open, "[") &&
+           !bf_source_is(source, open, ";"))
+      open++;
+    if ((!is_typedef && !is_using) || !bf_source_is(source, open, "["))
+      continue;
+    if (found)
+      return false;
+    found = open;
+    first = is_using ? i + 2 : statement + 1;
+    copy_type(source, first, is_using ? open : i, array->type);
+  }
+  for (; bf_source_is(source, found, "[") && array->dimensions < BF_SOURCE_MOST_DIMENSIONS;
+       found = source->token[found].partner + 1)
+    array->dimension[array->dimensions++] = found;
+  array->is_alias = array->dimensions > 0 && bf_source_is(source, found, ";");
+  return array->is_alias;
+}
+
 /* Growing list of arrays in the arena. */
 typedef struct array_list {
   bf_source_array *item;
@@ -150,12 +181,25 @@ static int read_statement(bf_source *source, size_t index, array_list *list,
     }
     bf_source_array array = shared;
     array.token = i;
-    if (!is_word(source, i) || source->token[i].size >= BF_SOURCE_MOST_NAME ||
-        !read_dimensions(source, &array))
+    if (!is_word(source, i) || source->token[i].size >= BF_SOURCE_MOST_NAME)
       continue;
-    type_end = type_end == source->tokens ? i : type_end;
+    bool is_bare = bf_source_is(source, i + 1, ";") || bf_source_is(source, i + 1, ",");
+    bool is_first = type_end == source->tokens;
+    if (!read_dimensions(source, &array)) {
+      size_t type = is_first ? i - 1 : type_end - 1;
+      array.dimensions = 0;
+      array.end = i + 1;
+      if (!is_bare || !is_word(source, type) || bf_source_is(source, type, "__shared__"))
+        continue;
+      if (!read_alias(source, type, &array)) { /* a number: its type is that of arrays behind it */
+        type_end = is_first ? i : type_end;
+        continue;
+      }
+    }
+    type_end = is_first ? i : type_end;
     copy_word(source, i, array.name);
-    copy_type(source, array.statement, type_end, array.type);
+    if (!array.is_alias)
+      copy_type(source, array.statement, type_end, array.type);
     BF_TRY(add_array(source, list, &array, diagnostic));
     i = array.end - 1;
   }

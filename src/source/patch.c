@@ -449,6 +449,8 @@ static const char *obstacle(const bf_patch_array *array) {
     return "its size is given at launch, and not known to be whole rows of banks";
   if (array->array->dimensions != array->declared->dimensions)
     return "its dimensions are not known";
+  if (array->declared->is_alias && !map->terms)
+    return "its type, which others may have too, would have to grow";
   if (map->terms && array->suggestion->extra_bytes)
     return "it would have to grow: its elements are no whole rows of banks";
   return NULL;

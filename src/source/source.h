@@ -60,7 +60,8 @@ typedef struct bf_source_array {
   size_t skip[BF_SOURCE_MOST_SKIPS][2]; /* the first, and behind the last */
   bool is_varying;                      /* a pointer that may lead elsewhere in other threads */
   bool has_open_scope;                  /* a { is not closed */
-  bool is_reference;                    /* a parameter of a function, `type (&name)[a][b]` */
+  bool is_alias;     /* its type has the dimensions, `typedef float tile[8][8];` */
+  bool is_reference; /* a parameter of a function, `type (&name)[a][b]` */
   char name[BF_SOURCE_MOST_NAME];
   char owner[BF_SOURCE_MOST_NAME]; /* the object that it is a member of, `owner.name`; or empty */
   char type[BF_SOURCE_MOST_NAME];  /* without qualifiers */

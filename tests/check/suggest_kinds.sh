@@ -333,4 +333,43 @@ int main() {
 END
 patched members swizzle 'flat productIf' 'shown able sized turned'
 patched members padding 'product flat' 'shown able sized turned'
+
+# Arrays whose type has their dimensions: an XOR, and no longer rows, which would be those of all that have the type.
+cat >alias.cu <<'END'
+#include "sum.h"
+typedef float value;
+typedef value tile[32][32];
+using line = double[32 * 32];
+__global__ void tiles(const value *in, value *out) {
+  __shared__ tile upper, lower;
+  for (int y = threadIdx.y; y < 32; y += 8) {
+    upper[y][threadIdx.x] = in[y * 32 + threadIdx.x];
+    lower[y][threadIdx.x] = in[y * 32 + (threadIdx.x ^ 1)];
+  }
+  __syncthreads();
+  for (int y = threadIdx.y; y < 32; y += 8)
+    out[y * 32 + threadIdx.x] = upper[y][threadIdx.x] + lower[threadIdx.x][y] * 2;
+}
+__global__ void lines(const double *in, double *out) {
+  __shared__ line all;
+  __shared__ int n, counts[32];
+  for (int r = 0; r < 32; r++)
+    all[r * 32 + threadIdx.x] = in[r * 32 + threadIdx.x];
+  counts[threadIdx.x] = threadIdx.x;
+  n = 3;
+  __syncthreads();
+  double sum = n + counts[threadIdx.x ^ 1];
+  for (int r = 0; r < 32; r++)
+    sum = sum * 0.5 + all[threadIdx.x * 32 + r];
+  out[threadIdx.x] = sum;
+}
+int main() {
+  float *in = filled<float>(1024), *out = filled<float>(1024);
+  double *wide = filled<double>(1024), *more = filled<double>(1024);
+  tiles<<<1, dim3(32, 8)>>>(in, out);
+  lines<<<1, 32>>>(wide, more);
+  printf("%.9g %.9g\n", sum(out, 1024), sum(more, 32));
+}
+END
+patched alias swizzle 'tiles lines' ''
 [ $faults = 0 ]

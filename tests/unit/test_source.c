@@ -306,6 +306,36 @@ static void test_uses(void **state) {
   assert_uses("s[0][1", 0, "the braces around it do not match");
 }
 
+/* Arrays whose type has their dimensions. */
+static void test_aliases(void **state) {
+  (void)state;
+  static const struct {
+    const char *text;
+    unsigned arrays, dimensions;
+    const char *type;
+  } cases[] = {
+      {"typedef const float tile[4][8]; __shared__ tile s;", 1, 2, "float"},
+      {"using tile = float[4][8]; __shared__ tile s, t;", 2, 2, "float"},
+      {"using tile = float; __shared__ tile s;", 0, 0, ""},
+      {"typedef float tile[4]; typedef int tile[4]; __shared__ tile s;", 0, 0, ""},
+      {"typedef float tile[4]; __shared__ tile *s;", 0, 0, ""},
+      {"typedef float tile[4]; __shared__ tile s[2];", 1, 1, "tile"},
+      {"float tile[4]; __shared__ tile s;", 0, 0, ""},
+      {"__shared__ float s, t[3];", 1, 1, "float"},
+  };
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    bf_source *source = read_string(cases[i].text);
+    bf_source_array *list;
+    size_t arrays;
+    bf_diagnostic diagnostic;
+    assert_int_equal(bf_source_arrays(source, &list, &arrays, &diagnostic), BF_OK);
+    if (arrays != cases[i].arrays || (arrays && (list[0].dimensions != cases[i].dimensions ||
+                                                 strcmp(list[0].type, cases[i].type) != 0)))
+      fail_msg("%s: %zu", cases[i].text, arrays);
+    bf_source_free(source);
+  }
+}
+
 /* The members of a struct, where it has no other use than one object. */
 static void test_members(void **state) {
   (void)state;
@@ -471,8 +501,8 @@ int main(void) {
       cmocka_unit_test(test_types),        cmocka_unit_test(test_lists),
       cmocka_unit_test(test_carved),       cmocka_unit_test(test_varying),
       cmocka_unit_test(test_uses),         cmocka_unit_test(test_lent_rows),
-      cmocka_unit_test(test_members),      cmocka_unit_test(test_passed),
-      cmocka_unit_test(test_expressions),
+      cmocka_unit_test(test_members),      cmocka_unit_test(test_aliases),
+      cmocka_unit_test(test_passed),       cmocka_unit_test(test_expressions),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
