@@ -100,7 +100,7 @@ def mend(source, patch, result):
     patched = os.path.join(source.folder, "patched.cu")
     if run(["patch", "-s", "-o", patched, source.path, patch]).returncode != 0:
         return
-    result["compiles"] = source.nvcc(os.path.join(source.folder, "patched.ptx"), patched, "-ptx")
+    result["compiles"] = source.nvcc(os.path.join(source.folder, "patched.cubin"), patched, "-cubin")
     with open(source.path, encoding="utf-8", errors="replace") as file:
         has_main = " main(" in file.read()
     if not result["compiles"] or not has_main or source.options.no_run:

@@ -210,7 +210,7 @@ static void write_lines(const bf_review *review, const bf_review_array *item, bf
 
 static void write_patch_state(const bf_review_array *item, bf_text *text) {
   if (item->is_patched)
-    bf_text_addf(text, "  patch: %s%s\n", item->patched.map.row_elements ? "padding" : "swizzle",
+    bf_text_addf(text, "  patch: %s%s\n", item->patched.map.terms ? "swizzle" : "padding",
                  item->declared && item->declared->is_open &&
                          !bf_index_is_direct(&item->patched.map, &item->shared)
                      ? ", if every launch gives it whole rows of banks"

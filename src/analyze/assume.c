@@ -154,22 +154,38 @@ static int fill(const bf_ptx_function *kernel, const bf_analyze_options *options
   return BF_OK;
 }
 
-/* Says in words what was filled in. */
-static int explain(const bf_analyze_options *options, const filled *f, guess own,
-                   bf_analysis *analysis) {
-  char text[240];
+/* Whether a parameter that is no pointer has bytes that options do not give. */
+static bool has_open_numbers(const bf_ptx_function *kernel, const bf_analyze_options *options) {
+  for (unsigned i = 0; i < kernel->parameters.count; i++) {
+    uint64_t offset, bytes;
+    const bf_ptx_variable *own = &kernel->parameters.item[i];
+    bf_analyze_parameter(kernel, i, &offset, &bytes);
+    for (uint64_t k = offset; k < offset + bytes && !(own->is_pointer && bytes == 8); k++)
+      if (!options->parameter || k >= options->parameter_bytes || !options->is_known[k])
+        return true;
+  }
+  return false;
+}
+
+/* Says in words what was filled in; nothing where nothing was. */
+static int explain(const bf_ptx_function *kernel, const bf_analyze_options *options,
+                   const filled *f, guess own, bf_analysis *analysis) {
+  char text[240] = "";
   const uint32_t *index = f->options.block_index, *grid = f->options.grid;
-  snprintf(text, sizeof text, "whole numbers among parameters that are not known are %u",
-           own.number);
-  size_t used = strlen(text);
+  size_t used = 0;
+  if (has_open_numbers(kernel, options))
+    used +=
+        (size_t)snprintf(text, sizeof text,
+                         "whole numbers among parameters that are not known are %u, ", own.number);
   if (!options->grid[0])
-    used += (size_t)snprintf(text + used, sizeof text - used, ", the grid is %ux%ux%u", grid[0],
+    used += (size_t)snprintf(text + used, sizeof text - used, "the grid is %ux%ux%u, ", grid[0],
                              grid[1], grid[2]);
   if (!options->has_block_index)
-    snprintf(text + used, sizeof text - used, ", the block is number %u,%u,%u", index[0], index[1],
-             index[2]);
-  analysis->assumed = bf_arena_copy(&analysis->arena, text);
-  return analysis->assumed ? BF_OK : BF_NO_MEMORY;
+    used += (size_t)snprintf(text + used, sizeof text - used, "the block is number %u,%u,%u, ",
+                             index[0], index[1], index[2]);
+  text[used > 2 ? used - 2 : 0] = 0;
+  analysis->assumed = text[0] ? bf_arena_copy(&analysis->arena, text) : NULL;
+  return analysis->assumed || !text[0] ? BF_OK : BF_NO_MEMORY;
 }
 
 /* The analysis on the assumptions under which most sites are usable. */
@@ -186,7 +202,7 @@ static int assume(const bf_ptx_module *module, const bf_ptx_function *kernel,
     error = fill(kernel, options, guesses[i], &f) ? bf_no_memory(diagnostic) : BF_OK;
     if (!error)
       error = bf_analyze(module, kernel, &f.options, &own, diagnostic);
-    if (!error && explain(options, &f, guesses[i], own))
+    if (!error && explain(kernel, options, &f, guesses[i], own))
       error = bf_no_memory(diagnostic);
     free_filled(&f);
     uint32_t usable = error ? 0 : usable_sites(own);
@@ -347,6 +363,22 @@ static int name_launch(const bf_analyze_options *one, bf_analysis *analysis) {
   return analysis->launch ? BF_OK : BF_NO_MEMORY;
 }
 
+/* Adds to what is assumed that data is spread evenly, where sites rest on that. */
+static int name_data(bf_analysis *analysis) {
+  char text[400];
+  bool is_used = false;
+  for (uint32_t i = 0; i < analysis->sites; i++)
+    for (unsigned k = 0; k < analysis->site[i].unknowns; k++)
+      is_used |= analysis->site[i].accesses && analysis->site[i].certainty != BF_CERTAIN_NOT &&
+                 analysis->site[i].unknown[k].kind == BF_UNKNOWN_VALUE;
+  if (!is_used)
+    return BF_OK;
+  snprintf(text, sizeof text, "%s%sdata that is not known is spread evenly",
+           analysis->assumed ? analysis->assumed : "", analysis->assumed ? ", " : "");
+  analysis->assumed = bf_arena_copy(&analysis->arena, text);
+  return analysis->assumed ? BF_OK : BF_NO_MEMORY;
+}
+
 /* Adds notes on what sites rest on. */
 static int note(bf_analysis *analysis) {
   const char **list = bf_arena_alloc(&analysis->arena, (analysis->notes + 2) * sizeof *list);
@@ -398,6 +430,8 @@ int bf_analyze_assuming(const bf_ptx_module *module, const bf_ptx_function *kern
     error = improve(whole, &whole->site[i]) ? bf_no_memory(diagnostic) : BF_OK;
   if (!error && whole->part[1])
     whole->assumed = whole->part[1]->assumed;
+  if (!error && name_data(whole))
+    error = bf_no_memory(diagnostic);
   if (!error && note(whole))
     error = bf_no_memory(diagnostic);
   if (error)

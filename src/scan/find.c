@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 enum { MOST_DEPTH = 64 };
 
@@ -204,12 +205,36 @@ static int keep_fault(scan_files *files, const char *shown, int error, bf_diagno
   return BF_OK;
 }
 
+/* The sources of the compile_commands.json of a folder that is named, as one that a project is
+ * built in. */
+static int add_build(scan_files *files, const char *shown, const char *folder,
+                     bf_diagnostic *diagnostic) {
+  static const char list[] = "compile_commands.json";
+  char file[PATH_MAX], name[PATH_MAX];
+  bool fits = snprintf(file, sizeof file, "%s/%s", folder, list) < (int)sizeof file &&
+              snprintf(name, sizeof name, "%s/%s", shown, list) < (int)sizeof name;
+  if (!fits || access(file, F_OK) != 0)
+    return BF_OK;
+  return keep_fault(files, name, scan_read_commands(files, file, diagnostic), diagnostic);
+}
+
+/* Whether a source is listed already, with the command that compiles it. */
+static bool has_command(const scan_files *files, const char *file) {
+  char path[PATH_MAX];
+  bool is_known = false, is_resolved = realpath(file, path) != NULL;
+  for (size_t i = 0; i < files->units && is_resolved && !is_known; i++)
+    is_known = files->unit[i].command && strcmp(files->unit[i].file, path) == 0;
+  return is_known;
+}
+
 /* What is in a folder; symbolic links to folders are not followed. */
 static int visit_folder(scan_files *files, const char *shown, const char *folder, unsigned depth,
                         bf_diagnostic *diagnostic) {
   char **names;
   size_t count;
   int error = list_folder(folder, files->arena, &names, &count, diagnostic);
+  if (!error && depth == 0)
+    error = add_build(files, shown, folder, diagnostic);
   for (size_t i = 0; !error && i < count; i++) {
     char inner[PATH_MAX], name[PATH_MAX];
     struct stat status;
@@ -246,7 +271,7 @@ static int visit(scan_files *files, const char *shown, const char *file, unsigne
     BF_TRY(unpack(files, file, folder, diagnostic));
     return visit_folder(files, shown, folder, depth, diagnostic);
   }
-  if (!is_source && !is_named && !holds_images(file))
+  if (is_named ? false : is_source ? has_command(files, file) : !holds_images(file))
     return BF_OK;
   scan_unit *own = scan_add_unit(files, shown, file, is_source ? SCAN_SOURCE : SCAN_IMAGES);
   if (!own)

@@ -65,6 +65,34 @@ int scan_open(const scan_unit *unit, const bf_scan_options *options, scan_images
               bf_text *inputs, bf_diagnostic *diagnostic);
 void scan_close(scan_images *images);
 
+/* A key of the cache, of 128 bits, as text. */
+typedef struct scan_key {
+  char text[33];
+} scan_key;
+
+/* ---- Parts of PTX (split.c) ---- */
+
+/* Kernels of a part, by their numbers. */
+typedef struct scan_part {
+  size_t first, end;
+} scan_part;
+
+/* A module, cut so that each part has all that is no kernel, and some kernels. */
+typedef struct scan_split {
+  const char *text; /* borrowed */
+  size_t size;
+  size_t (*kernel)[2]; /* the first byte of each, and that behind it */
+  size_t kernels;
+  scan_part *part;
+  unsigned parts;
+} scan_split;
+
+/* Finds the parts; false where memory is exhausted. Free it also then. */
+bool scan_split_make(const bf_text *ptx, scan_split *split);
+void scan_split_free(scan_split *split);
+/* The PTX of a part, with lines where they were. */
+void scan_split_text(const scan_split *split, unsigned part, bf_text *text);
+
 /* ---- Kernels (kernel.c) ---- */
 
 /* What was found, as a list that grows. */
@@ -74,19 +102,43 @@ typedef struct scan_kernels {
   size_t count, capacity;
 } scan_kernels;
 
-/* Looks at all kernels of PTX that use shared memory. */
-int scan_module(const char *unit, const bf_text *ptx, const bf_scan_options *options,
-                const bf_source_launches *launches, scan_kernels *found, bf_diagnostic *diagnostic);
+/* Looks at all kernels of PTX that use shared memory. expected: how many kernels it has, or
+ * SIZE_MAX; BF_BAD_INPUT where it has others. */
+int scan_module(const char *unit, const bf_text *ptx, size_t expected,
+                const bf_scan_options *options, const bf_source_launches *launches,
+                scan_kernels *found, bf_diagnostic *diagnostic);
 /* A new kernel; NULL: memory is exhausted. */
 bf_scan_kernel *scan_add_kernel(scan_kernels *kernels);
 void scan_kernels_free(scan_kernels *kernels);
 
-/* ---- Cache (cache.c) ---- */
+/* ---- A module on its way (module.c): one thread opens it, any look at its parts ---- */
 
-/* A key of 128 bits, as text. */
-typedef struct scan_key {
-  char text[33];
-} scan_key;
+typedef struct scan_module_work {
+  bf_text ptx;
+  scan_key key;
+  scan_split split;
+  scan_kernels *part;             /* what was found in each */
+  unsigned parts, next, finished; /* the next to take; looked at */
+  bool has_failed;                /* a part could not be looked at */
+  bool is_open, is_finished, holds_ptx, was_known;
+  scan_kernels found; /* once all is done */
+} scan_module_work;
+
+/* Reads the PTX of module number `index` of a fat binary, if it holds any, and finds its parts;
+ * there are none where what it holds was known. */
+int scan_module_open(const scan_images *images, unsigned index, const char *unit,
+                     const bf_scan_options *options, const bf_source_launches *launches,
+                     scan_module_work *module, bf_diagnostic *diagnostic);
+/* Looks at a part; false where it could not be, and the module must be looked at as a whole. */
+bool scan_module_look(const scan_module_work *module, unsigned part, const char *unit,
+                      const bf_scan_options *options, const bf_source_launches *launches,
+                      scan_kernels *found);
+/* Joins what was found in the parts, or looks at the whole where that failed, and keeps it. */
+int scan_module_finish(scan_module_work *module, const char *unit, const bf_scan_options *options,
+                       const bf_source_launches *launches, bf_diagnostic *diagnostic);
+void scan_module_free(scan_module_work *module);
+
+/* ---- Cache (cache.c) ---- */
 
 /* The key of PTX, or of a command and its folder, with all else that results depend on. */
 scan_key scan_key_of(const bf_scan_options *options, const bf_source_launches *launches,

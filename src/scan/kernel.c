@@ -316,6 +316,8 @@ static int choose_alike(looking *work, unsigned first, bf_diagnostic *diagnostic
       work->subject[i].is_open = false;
       BF_TRY(keep_choice(work, &work->plans.plan[i], &work->found->kernel[work->subject[i].kernel],
                          diagnostic));
+      /* else it is rewritten again with those of other blocks */
+      bf_plan_forget(&work->plans, &work->plans.plan[i], false);
     }
   return BF_OK;
 }
@@ -408,14 +410,27 @@ static unsigned plan_of(const looking *work, const char *name) {
   return i;
 }
 
-int scan_module(const char *unit, const bf_text *ptx, const bf_scan_options *options,
-                const bf_source_launches *launches, scan_kernels *found,
-                bf_diagnostic *diagnostic) {
+/* Kernels with bodies of a module. */
+static size_t count_kernels(const bf_ptx_module *module) {
+  size_t count = 0;
+  for (const bf_ptx_item *item = module->first; item; item = item->next)
+    count +=
+        item->kind == BF_PTX_ITEM_FUNCTION && item->function->is_entry && item->function->has_body;
+  return count;
+}
+
+int scan_module(const char *unit, const bf_text *ptx, size_t expected,
+                const bf_scan_options *options, const bf_source_launches *launches,
+                scan_kernels *found, bf_diagnostic *diagnostic) {
   bf_ptx_module *module;
   bf_diagnostic unused;
   BF_TRY(bf_ptx_parse(unit, ptx->data ? ptx->data : "", ptx->size, &module, diagnostic));
   looking work = {
       .unit = unit, .options = options, .launches = launches, .module = module, .found = found};
+  if (expected != SIZE_MAX && count_kernels(module) != expected) {
+    bf_ptx_free(module);
+    return bf_fail(diagnostic, BF_BAD_INPUT, "another number of kernels than expected");
+  }
   const bf_geometry geometry = bf_machine_geometry(options->machine);
   int error = bf_hash_parse("none", &geometry, &work.none, diagnostic);
   /* A module without plans, as one without kernels, is still looked at. */

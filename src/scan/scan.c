@@ -13,18 +13,15 @@
 /* A file on its way: it is opened by one thread, and its modules are looked at by any. */
 typedef enum stage { WAITING, OPENING, OPEN, DONE } stage;
 
-/* What look_at_module returns for a module that holds none: no error, unless all are so. */
-enum { NO_PTX = 1 };
-
 typedef struct job {
   const scan_unit *unit;
   stage stage;
   scan_images images;
   unsigned modules, next, finished; /* modules of the fat binary; the next to take; looked at */
+  unsigned first;                   /* modules before are looked at */
   unsigned without;                 /* modules that hold no PTX */
-  scan_kernels *found;              /* by module */
-  bool *was_known;                  /* by module */
-  int fault_kind;                   /* BF_OK: none */
+  scan_module_work *module;
+  int fault_kind; /* BF_OK: none */
   bf_diagnostic fault;
 } job;
 
@@ -58,9 +55,8 @@ static scan_key command_key(const work *w, const scan_unit *unit) {
 
 static int allocate(job *own, unsigned modules, bf_diagnostic *diagnostic) {
   own->modules = modules;
-  own->found = calloc(modules + 1, sizeof *own->found);
-  own->was_known = calloc(modules + 1, sizeof *own->was_known);
-  return own->found && own->was_known ? BF_OK : bf_no_memory(diagnostic);
+  own->module = calloc(modules + 1, sizeof *own->module);
+  return own->module ? BF_OK : bf_no_memory(diagnostic);
 }
 
 /* Opens a file; a source of which all is known is not compiled, and has no modules left. */
@@ -70,13 +66,13 @@ static int open_job(const work *w, job *own, bf_diagnostic *diagnostic) {
   scan_key command = command_key(w, unit), ptx;
   if (is_source && scan_cache_compiled(w->options, &command, &ptx)) {
     BF_TRY(allocate(own, 1, diagnostic));
-    own->was_known[0] = scan_cache_read(w->options, &ptx, unit->path, &own->found[0]);
-    if (own->was_known[0])
+    scan_module_work *all = &own->module[0];
+    all->holds_ptx = true;
+    all->was_known = scan_cache_read(w->options, &ptx, unit->path, &all->found);
+    if (all->was_known)
       return BF_OK;
-    free(own->found);
-    free(own->was_known);
-    own->found = NULL;
-    own->was_known = NULL;
+    free(own->module);
+    own->module = NULL;
     own->modules = 0;
   }
   bf_text inputs = {0};
@@ -88,25 +84,6 @@ static int open_job(const work *w, job *own, bf_diagnostic *diagnostic) {
   bf_text_free(&inputs);
   if (!error)
     error = allocate(own, own->images.fatbin->module_count, diagnostic);
-  return error;
-}
-
-/* Looks at a module, or finds it in the cache. */
-static int look_at_module(const work *w, job *own, unsigned module, bf_diagnostic *diagnostic) {
-  const bf_image *image = bf_fatbin_pick(own->images.fatbin, module + 1, (bf_arch){0});
-  bf_text ptx = {0};
-  if (!image)
-    return NO_PTX;
-  BF_TRY(bf_fatbin_text(own->images.fatbin, image, &ptx, diagnostic));
-  scan_key key = scan_key_of(w->options, w->launches, ptx.data, ptx.size);
-  int error = BF_OK;
-  own->was_known[module] = scan_cache_read(w->options, &key, own->unit->path, &own->found[module]);
-  if (!own->was_known[module])
-    error = scan_module(own->unit->path, &ptx, w->options, w->launches, &own->found[module],
-                        diagnostic);
-  if (!error && !own->was_known[module])
-    scan_cache_write(w->options, &key, &own->found[module]);
-  bf_text_free(&ptx);
   return error;
 }
 
@@ -137,50 +114,112 @@ static void finish(work *w, job *own) {
     w->first++;
 }
 
-/* Takes a file to open or a module to look at. Under the lock. */
-static job *take(work *w, bool *opens, unsigned *module) {
-  for (size_t i = w->first; i < w->jobs && !w->is_stopped; i++) {
-    job *own = &w->job[i];
-    *opens = own->stage == WAITING;
-    if (*opens) {
-      own->stage = OPENING;
-      return own;
-    }
-    if (own->stage == OPEN && own->next < own->modules) {
-      *module = own->next++;
-      return own;
+/* What is taken: a file to open, a module of it to open, or a part of that. */
+typedef struct task {
+  enum { OPEN_FILE, OPEN_MODULE, LOOK_AT_PART } kind;
+  job *job;
+  unsigned module, part;
+} task;
+
+/* Takes a part of a module that is open, or a module to open. Under the lock. */
+static bool take_of(job *own, task *t) {
+  for (unsigned i = own->first; i < own->next; i++) {
+    scan_module_work *module = &own->module[i];
+    if (module->is_open && module->next < module->parts) {
+      *t = (task){LOOK_AT_PART, own, i, module->next++};
+      return true;
     }
   }
-  return NULL;
+  if (own->next == own->modules)
+    return false;
+  *t = (task){OPEN_MODULE, own, own->next++, 0};
+  return true;
 }
 
-/* Carries out what was taken, without the lock. */
-static void carry_out(work *w, job *own, bool opens, unsigned module) {
+/* Takes what is next; false: others are at what is left. Under the lock. */
+static bool take(work *w, task *t) {
+  for (size_t i = w->first; i < w->jobs && !w->is_stopped; i++) {
+    job *own = &w->job[i];
+    if (own->stage == WAITING) {
+      own->stage = OPENING;
+      *t = (task){.kind = OPEN_FILE, .job = own};
+      return true;
+    }
+    if (own->stage == OPEN && take_of(own, t))
+      return true;
+  }
+  return false;
+}
+
+/* Marks a module of which nothing is left to do. Under the lock. */
+static void finish_module(work *w, job *own, unsigned index) {
+  own->without += !own->module[index].holds_ptx;
+  own->module[index].is_open = false;
+  own->module[index].is_finished = true;
+  while (own->first < own->next && own->first < own->modules && own->module[own->first].is_finished)
+    own->first++;
+  if (++own->finished == own->modules)
+    finish(w, own);
+}
+
+/* Opens a file, without the lock. */
+static void open_file(work *w, job *own) {
   bf_diagnostic diagnostic = {.caret = -1};
   pthread_mutex_unlock(&w->lock);
-  int error = opens ? open_job(w, own, &diagnostic) : look_at_module(w, own, module, &diagnostic);
+  int error = open_job(w, own, &diagnostic);
   pthread_mutex_lock(&w->lock);
-  if (error == NO_PTX)
-    own->without++;
-  else if (error)
+  own->stage = OPEN;
+  if (error)
     keep_fault(w, own, error, &diagnostic);
-  if (opens)
-    own->stage = OPEN;
-  own->finished += !opens;
-  bool has_left = !error && own->images.fatbin && opens && own->modules;
-  if (opens ? !has_left : own->finished == own->modules)
+  if (error || !own->images.fatbin || !own->modules)
     finish(w, own);
+}
+
+/* Opens a module or looks at a part of it, without the lock; who looked at the last part finishes
+ * it. */
+static void work_on_module(work *w, const task *t) {
+  bf_diagnostic diagnostic = {.caret = -1};
+  job *own = t->job;
+  const char *unit = own->unit->path;
+  scan_module_work *module = &own->module[t->module];
+  scan_kernels found = {.count = 0};
+  bool opens = t->kind == OPEN_MODULE, is_good = true;
+  int error = BF_OK;
+  pthread_mutex_unlock(&w->lock);
+  if (opens)
+    error = scan_module_open(&own->images, t->module, unit, w->options, w->launches, module,
+                             &diagnostic);
+  else
+    is_good = scan_module_look(module, t->part, unit, w->options, w->launches, &found);
+  pthread_mutex_lock(&w->lock);
+  if (!opens) {
+    module->part[t->part] = found;
+    module->has_failed |= !is_good;
+    module->finished++;
+  }
+  module->is_open = !error && module->holds_ptx && !module->was_known;
+  if (module->is_open && module->finished < module->parts)
+    return;
+  if (module->is_open) {
+    pthread_mutex_unlock(&w->lock);
+    error = scan_module_finish(module, unit, w->options, w->launches, &diagnostic);
+    pthread_mutex_lock(&w->lock);
+  }
+  if (error)
+    keep_fault(w, own, error, &diagnostic);
+  finish_module(w, own, t->module);
 }
 
 static void run_thread(void *context, unsigned index) {
   work *w = context;
   pthread_mutex_lock(&w->lock);
   while (!w->is_stopped && w->first < w->jobs) {
-    bool opens;
-    unsigned module = 0;
-    job *own = take(w, &opens, &module);
-    if (own) {
-      carry_out(w, own, opens, module);
+    task own;
+    if (take(w, &own)) {
+      if (own.kind == OPEN_FILE)
+        open_file(w, own.job);
+      else
+        work_on_module(w, &own);
     } else { /* others are at what is left */
       pthread_mutex_unlock(&w->lock);
       nanosleep(&(struct timespec){.tv_nsec = 2000000}, NULL);
@@ -275,7 +314,7 @@ static int join(const work *w, bf_scan *scan, bf_diagnostic *diagnostic) {
     here[0] = 0;
   for (size_t i = 0; i < w->jobs; i++)
     for (unsigned k = 0; k < w->job[i].modules; k++)
-      kernels += w->job[i].found[k].count;
+      kernels += w->job[i].module[k].found.count;
   scan->units = w->jobs;
   scan->kernel = calloc(kernels + 1, sizeof *scan->kernel);
   scan->fault = calloc(w->jobs + 1, sizeof *scan->fault);
@@ -285,9 +324,9 @@ static int join(const work *w, bf_scan *scan, bf_diagnostic *diagnostic) {
     if (own->fault_kind)
       error = add_fault(scan, own, diagnostic);
     for (unsigned k = 0; k < own->modules && !error; k++)
-      for (size_t n = 0; n < own->found[k].count && !error; n++) {
-        scan->kept += own->was_known[k];
-        error = add_kernel(scan, &seen, here, &own->found[k].kernel[n], diagnostic);
+      for (size_t n = 0; n < own->module[k].found.count && !error; n++) {
+        scan->kept += own->module[k].was_known;
+        error = add_kernel(scan, &seen, here, &own->module[k].found.kernel[n], diagnostic);
       }
   }
   bf_arena_free(&arena);
@@ -313,11 +352,10 @@ static int look_at_all(work *w, const scan_files *files, bf_scan *scan, bf_diagn
   else
     error = join(w, scan, diagnostic);
   for (size_t i = 0; i < w->jobs; i++) {
-    for (unsigned k = 0; w->job[i].found && k < w->job[i].modules; k++)
-      scan_kernels_free(&w->job[i].found[k]);
+    for (unsigned k = 0; w->job[i].module && k < w->job[i].modules; k++)
+      scan_module_free(&w->job[i].module[k]);
     scan_close(&w->job[i].images);
-    free(w->job[i].found);
-    free(w->job[i].was_known);
+    free(w->job[i].module);
   }
   free(w->job);
   return error;

@@ -3,6 +3,8 @@
  *   find.c      the files: CUDA source, PTX, programs, libraries, wheels; compile_commands.json
  *   commands.c  reads compile_commands.json
  *   unit.c      a file as PTX: source is compiled, fat binaries are opened
+ *   split.c     PTX of many kernels in parts
+ *   module.c    a module, whose parts are looked at by several threads
  *   kernel.c    a kernel: its accesses by line, and what is predicted to help
  *   cache.c     what was found before
  *   scan.c      all of it on several threads

@@ -111,6 +111,37 @@ static bool read_dimensions(const bf_source *source, bf_source_array *array) {
          (bf_source_is(source, array->end, ";") || bf_source_is(source, array->end, ","));
 }
 
+/* Reads the dimensions of an array whose type has them: `typedef float tile[8][8];` or `using tile
+ * = float[8][8];`. type is the token of its name in the declaration. False where it has none, or
+ * several definitions. */
+static bool read_alias(const bf_source *source, size_t type, bf_source_array *array) {
+  size_t found = 0, first = 0;
+  for (size_t i = 1; i + 2 < source->tokens; i++) {
+    const bf_source_token *a = &source->token[i], *b = &source->token[type];
+    bool is_name = i != type && a->size == b->size && !a->in_directive &&
+                   memcmp(source->text + a->at, source->text + b->at, a->size) == 0;
+    size_t statement = is_name ? bf_source_statement(source, i) : 0, open = i + 1;
+    bool is_typedef = is_name && bf_source_is(source, statement, "typedef");
+    bool is_using =
+        is_name && bf_source_is(source, i - 1, "using") && bf_source_is(source, open, "=");
+    while (is_using && open < source->tokens && !bf_source_is(source, open, "[") &&
+           !bf_source_is(source, open, ";"))
+      open++;
+    if ((!is_typedef && !is_using) || !bf_source_is(source, open, "["))
+      continue;
+    if (found)
+      return false;
+    found = open;
+    first = is_using ? i + 2 : statement + 1;
+    copy_type(source, first, is_using ? open : i, array->type);
+  }
+  for (; bf_source_is(source, found, "[") && array->dimensions < BF_SOURCE_MOST_DIMENSIONS;
+       found = source->token[found].partner + 1)
+    array->dimension[array->dimensions++] = found;
+  array->is_alias = array->dimensions > 0 && bf_source_is(source, found, ";");
+  return array->is_alias;
+}
+
 /* Growing list of arrays in the arena. */
 typedef struct array_list {
   bf_source_array *item;
@@ -150,12 +181,25 @@ static int read_statement(bf_source *source, size_t index, array_list *list,
     }
     bf_source_array array = shared;
     array.token = i;
-    if (!is_word(source, i) || source->token[i].size >= BF_SOURCE_MOST_NAME ||
-        !read_dimensions(source, &array))
+    if (!is_word(source, i) || source->token[i].size >= BF_SOURCE_MOST_NAME)
       continue;
-    type_end = type_end == source->tokens ? i : type_end;
+    bool is_bare = bf_source_is(source, i + 1, ";") || bf_source_is(source, i + 1, ",");
+    bool is_first = type_end == source->tokens;
+    if (!read_dimensions(source, &array)) {
+      size_t type = is_first ? i - 1 : type_end - 1;
+      array.dimensions = 0;
+      array.end = i + 1;
+      if (!is_bare || !is_word(source, type) || bf_source_is(source, type, "__shared__"))
+        continue;
+      if (!read_alias(source, type, &array)) { /* a number: its type is that of arrays behind it */
+        type_end = is_first ? i : type_end;
+        continue;
+      }
+    }
+    type_end = is_first ? i : type_end;
     copy_word(source, i, array.name);
-    copy_type(source, array.statement, type_end, array.type);
+    if (!array.is_alias)
+      copy_type(source, array.statement, type_end, array.type);
     BF_TRY(add_array(source, list, &array, diagnostic));
     i = array.end - 1;
   }
@@ -240,6 +284,23 @@ static bool is_for_cast(const bf_source *source, size_t index, size_t end) {
           (first > 0 && bf_source_is(source, first - 1, "*")));
 }
 
+/* Whether the row at tokens first to end-1 gives away how long it is: by sizeof or decltype, in a
+ * loop over its elements, or bound to a reference. */
+static bool shows_length(const bf_source *source, size_t first, size_t end) {
+  static const char *const asked[] = {"sizeof", "decltype", "size", "ssize", "begin", "end", NULL};
+  static const char *const references[] = {"&", "&&", NULL};
+  size_t before = first - 1;
+  while (before > 0 && bf_source_is(source, before, "("))
+    before--;
+  if (is_one_of(source, before, asked) || bf_source_is(source, before, ":"))
+    return true;
+  bool is_initial = bf_source_is(source, before, "=");
+  for (size_t i = bf_source_statement(source, first); i < before && is_initial; i++)
+    if (is_one_of(source, i, references))
+      return true;
+  return bf_source_is_bound(source, first, end);
+}
+
 static const char as_pointer[] = "it is used as a pointer";
 static const char as_address[] = "the address of an element is taken";
 
@@ -247,7 +308,8 @@ static const char as_address[] = "the address of an element is taken";
 static const char *fault_of(const bf_source *source, const bf_source_array *array,
                             bf_source_use *use) {
   static const char *const statements[] = {"return", "else", "do", "case", NULL};
-  size_t before = use->token - 1; /* a declaration stands before every use */
+  /* a declaration stands before every use */
+  size_t before = use->token - (array->owner[0] ? 3 : 1);
   if (source->token[use->token].in_directive)
     return "a directive names it";
   if (is_word(source, before) && !is_one_of(source, before, statements))
@@ -270,6 +332,8 @@ static const char *fault_of(const bf_source *source, const bf_source_array *arra
   if (bf_source_is(source, before, "&") && is_address_of(source, before) &&
       !is_for_atomic(source, before) && !is_for_cast(source, before, use->end))
     return as_address;
+  if (use->is_row && shows_length(source, use->token, use->end))
+    return "the length of a row is taken";
   return NULL;
 }
 
@@ -278,8 +342,23 @@ bool bf_source_is_use(const bf_source *source, const bf_source_array *array, siz
   for (unsigned i = 0; i < array->skips; i++)
     if (index >= array->skip[i][0] && index < array->skip[i][1])
       return false;
-  return source->token[index].kind == BF_SOURCE_WORD && bf_source_is(source, index, array->name) &&
-         !is_one_of(source, index - 1, members);
+  if (source->token[index].kind != BF_SOURCE_WORD || !bf_source_is(source, index, array->name))
+    return false;
+  if (array->owner[0])
+    return bf_source_is(source, index - 1, ".") && bf_source_is(source, index - 2, array->owner) &&
+           !is_one_of(source, index - 3, members);
+  return !is_one_of(source, index - 1, members);
+}
+
+/* The token where an object is used, of which an array is a member, in another way than by its
+ * members; tokens: nowhere. */
+static size_t find_whole(const bf_source *source, const bf_source_array *array) {
+  static const char *const members[] = {".", "->", "::", NULL};
+  for (size_t i = array->end; i < array->scope_end && array->owner[0]; i++)
+    if (bf_source_is(source, i, array->owner) && !bf_source_is(source, i + 1, ".") &&
+        !is_one_of(source, i - 1, members))
+      return i;
+  return source->tokens;
 }
 
 /* Uses of an array while they are collected. */
@@ -337,6 +416,10 @@ static int collect(collecting c, const bf_source_array *array, bf_source_use **l
   if (family->problem[0] && !problem[0])
     memcpy(problem, family->problem, 200);
   int error = BF_OK;
+  size_t whole = find_whole(source, array);
+  if (whole < source->tokens && !problem[0])
+    snprintf(problem, 200, "the struct that it is a member of is used as a whole in line %u",
+             source->token[whole].line);
   for (size_t i = 0; i < family->members && !error; i++) {
     bool is_own = family->member[i].token == array->token;
     const bf_source_array *own = is_own ? array : &family->member[i];

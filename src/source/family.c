@@ -134,29 +134,87 @@ static size_t find_definition(const bf_source *source, size_t name, unsigned par
   return found;
 }
 
-/* Fills what a parameter is to the body of its function: an array of one dimension. False where it
- * is no plain pointer. */
+/* What stands between the type of a parameter and its name. */
+typedef struct declarator {
+  size_t name;  /* token */
+  size_t after; /* behind the name, or behind the ) of one in parentheses */
+  bool leads;   /* by a * or, in parentheses, by a * or & */
+  bool is_reference;
+} declarator;
+
+/* Reads `type *name`, `type name[2][3]`, `type (*name)[3]` or `type (&name)[2][3]`; false for
+ * others. */
+static bool read_declarator(const bf_source *source, entries e, declarator *d) {
+  size_t at = e.first, end = e.end;
+  *d = (declarator){.after = end};
+  while (at < end && (is_word(source, at) || bf_source_is(source, at, "::")))
+    at++;
+  if (at == end || at == e.first)
+    return false;
+  if (bf_source_is(source, at, "[")) {
+    d->name = d->after = at;
+    d->name--;
+    return is_word(source, d->name) && d->name > e.first;
+  }
+  if (bf_source_is(source, at, "(")) {
+    end = source->token[at].partner;
+    d->after = end + 1;
+    at++;
+    d->is_reference = bf_source_is(source, at, "&");
+  }
+  d->leads = bf_source_is(source, at, "*") || d->is_reference;
+  d->name = end - 1;
+  for (size_t i = at + 1; i < end; i++)
+    if (!is_word(source, i))
+      return false;
+  return d->leads && end < source->tokens && end > at + 1;
+}
+
+/* Fills what a parameter is to the body of its function: an array of as many dimensions as it has
+ * subscripts. False where it is something else. */
 static bool read_parameter(const bf_source *source, size_t name, unsigned number,
                            bf_source_array *inner) {
-  size_t stars = 0, body = source->token[name + 1].partner + 1;
+  size_t body = source->token[name + 1].partner + 1;
   entries e = read_entries(source, name + 1, number, true);
-  if (!e.is_plain || e.end <= e.first || !is_word(source, e.end - 1) ||
-      source->token[e.end - 1].size >= BF_SOURCE_MOST_NAME)
+  declarator d;
+  if (!e.is_plain || !read_declarator(source, e, &d) ||
+      source->token[d.name].size >= BF_SOURCE_MOST_NAME)
     return false;
-  for (size_t i = e.first; i + 1 < e.end; i++) {
-    stars += bf_source_is(source, i, "*");
-    if (!is_word(source, i) && !bf_source_is(source, i, "*") && !bf_source_is(source, i, "::"))
-      return false;
-  }
-  const bf_source_token *token = &source->token[e.end - 1];
-  *inner = (bf_source_array){.token = e.end - 1,
+  *inner = (bf_source_array){.token = d.name,
                              .statement = bf_source_statement(source, name),
                              .end = body + 1,
                              .scope_end = source->token[body].partner,
                              .function = name,
-                             .dimensions = 1};
+                             .is_reference = d.is_reference};
+  if (d.leads && !d.is_reference)
+    inner->dimension[inner->dimensions++] = source->tokens;
+  while (d.after < e.end && bf_source_is(source, d.after, "[") &&
+         inner->dimensions < BF_SOURCE_MOST_DIMENSIONS) {
+    inner->dimension[inner->dimensions++] = d.after;
+    d.after = source->token[d.after].partner + 1;
+  }
+  const bf_source_token *token = &source->token[d.name];
   snprintf(inner->name, sizeof inner->name, "%.*s", (int)token->size, source->text + token->at);
-  return stars == 1;
+  return d.after == e.end && inner->dimensions > 0;
+}
+
+bool bf_source_is_bound(const bf_source *source, size_t first, size_t end) {
+  unsigned argument;
+  bool is_alone = (bf_source_is(source, first - 1, "(") || bf_source_is(source, first - 1, ",")) &&
+                  (bf_source_is(source, end, ")") || bf_source_is(source, end, ","));
+  size_t open = is_alone ? find_call(source, first, &argument) : source->tokens;
+  size_t name = open < source->tokens ? name_before(source, open) : source->tokens;
+  for (size_t i = 0; i < source->tokens && name < source->tokens; i++) {
+    size_t list =
+        is_word(source, i) && are_same(source, i, name) ? open_behind(source, i) : source->tokens;
+    if (list == source->tokens || mention_of(source, i, list) != DEFINED)
+      continue;
+    entries e = read_entries(source, list, argument, true);
+    for (size_t k = e.first; k < e.end; k++)
+      if (bf_source_is(source, k, "&") || bf_source_is(source, k, "&&"))
+        return true;
+  }
+  return false;
 }
 
 /* ---- Names ---- */
@@ -179,8 +237,8 @@ static int find_shared(bf_source *source, size_t function, size_t name, bf_sourc
   BF_TRY(bf_source_arrays(source, &list, &count, diagnostic));
   for (size_t i = 0; i < count && !*is_found; i++) {
     bool is_near = list[i].function == function || list[i].function >= source->tokens;
-    *is_found = list[i].function == function && list[i].dimensions == 1 && !list[i].is_open &&
-                are_same(source, list[i].token, name);
+    *is_found =
+        list[i].function == function && !list[i].is_open && are_same(source, list[i].token, name);
     *found = list[i];
     if (*is_found || !is_near || !list[i].is_open)
       continue;
@@ -253,7 +311,7 @@ static int add_given(bf_source *source, bf_source_family *family, size_t open, u
     if (is_inside && !is_found)
       BF_TRY(find_shared(source, place.function, e.first, &found, &is_found, diagnostic));
   }
-  if (!is_found) {
+  if (!is_found || found.dimensions != family->member[0].dimensions) {
     snprintf(family->problem, sizeof family->problem,
              "a function that it is passed to is given something else in line %u",
              source->token[open].line);
@@ -299,7 +357,8 @@ static int follow(bf_source *source, bf_source_family *family, size_t use,
   if (!e.is_plain)
     return BF_OK;
   size_t definition = find_definition(source, name, e.count);
-  if (definition == source->tokens || !read_parameter(source, definition, argument, &inner))
+  if (definition == source->tokens || !read_parameter(source, definition, argument, &inner) ||
+      inner.dimensions != family->member[0].dimensions)
     return BF_OK;
   BF_TRY(add_member(source, family, &inner, diagnostic));
   return add_calls(source, family, definition, e.count, argument, diagnostic);
@@ -309,9 +368,11 @@ static int follow(bf_source *source, bf_source_family *family, size_t use,
 static int follow_callers(bf_source *source, bf_source_family *family, bf_source_array array,
                           bf_diagnostic *diagnostic) {
   entries all = read_entries(source, array.function + 1, 0, true);
-  for (unsigned i = 0; i < all.count; i++)
-    if (read_entries(source, array.function + 1, i, true).end == array.token + 1)
+  for (unsigned i = 0; i < all.count; i++) {
+    entries e = read_entries(source, array.function + 1, i, true);
+    if (e.first <= array.token && array.token < e.end)
       BF_TRY(add_calls(source, family, array.function, all.count, i, diagnostic));
+  }
   return BF_OK;
 }
 
@@ -347,7 +408,7 @@ int bf_source_find_family(bf_source *source, const bf_source_array *array,
   bf_source_family *family = bf_arena_alloc(&source->arena, sizeof *family);
   size_t length = strlen(source->file);
   bool is_followed = length > 3 && strcmp(source->file + length - 3, ".cu") == 0 &&
-                     array->dimensions == 1 && (!array->is_open || array->is_pointer);
+                     (!array->is_open || array->is_pointer);
   if (!family)
     return bf_no_memory(diagnostic);
   *family = (bf_source_family){.next = source->families};

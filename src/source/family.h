@@ -22,6 +22,9 @@ int bf_source_find_family(bf_source *source, const bf_source_array *array,
                           const bf_source_family **family, bf_diagnostic *diagnostic);
 /* Whether the array is passed on at a token. */
 bool bf_source_is_given(const bf_source_family *family, size_t token);
+/* Whether tokens first to end-1 are an argument for a parameter of a function that is a reference.
+ */
+bool bf_source_is_bound(const bf_source *source, size_t first, size_t end);
 
 /* The first token of the statement that holds index (declarations.c). */
 size_t bf_source_statement(const bf_source *source, size_t index);

@@ -12,6 +12,13 @@ uint64_t bf_index_place(const bf_index_map *map, uint64_t offset_bytes) {
   return placed * (map->element_bytes + map->element_pad_bytes) + offset_bytes % map->element_bytes;
 }
 
+uint64_t bf_index_growth(const bf_index_map *map, uint64_t bytes) {
+  uint64_t elements = bytes / map->element_bytes, more = elements * map->element_pad_bytes;
+  return map->row_elements
+             ? more + elements / map->row_elements * map->pad_elements * map->element_bytes
+             : more;
+}
+
 bf_access bf_index_move(const bf_index_map *map, const bf_access *access) {
   bf_access moved = *access;
   for (uint64_t left = access->mask; left; left &= left - 1) {

@@ -14,6 +14,13 @@ void bf_patch_free(bf_patch *patch) {
 
 /* ---- Text of the source ---- */
 
+static bool is_any(const bf_source *source, size_t index, const char *const *words) {
+  for (; *words; words++)
+    if (bf_source_is(source, index, *words))
+      return true;
+  return false;
+}
+
 /* Bytes from token first to the end of token end-1. */
 static size_t span(const bf_source *source, size_t first, size_t end, size_t *at) {
   *at = source->token[first].at;
@@ -74,18 +81,22 @@ static void free_subscripts(subscripts *s) {
 void bf_patch_write_after(const bf_source *source, const bf_patch_array *array,
                           const bf_source_use *use, bf_text *text) {
   subscripts s = {0};
+  char name[BF_SOURCE_MOST_NAME]; /* that it has there */
+  const bf_source_token *token = &source->token[use->token];
+  bf_shared_array own = *array->array;
+  snprintf(name, sizeof name, "%.*s", (int)token->size, source->text + token->at);
+  own.name = use->home ? name : own.name;
   if (use->is_row)
     bf_patch_write_before(source, use, text);
-  else if (use->home && fill_subscripts(source, use, 1, &s)) /* by the name it has there */
-    bf_text_addf(text, "%.*s[%s(%s)]", (int)source->token[use->token].size,
-                 source->text + source->token[use->token].at, array->macro, s.plain_text[0]);
+  else if (use->home && array->declared->dimensions == 1 && fill_subscripts(source, use, 1, &s))
+    bf_text_addf(text, "%s[%s(%s)]", name, array->macro, s.plain_text[0]);
   else if (!fill_subscripts(source, use, array->declared->dimensions, &s))
     text->failed = true;
   else if (array->is_called)
-    bf_index_write_called(&array->suggestion->map, array->array, array->macro, s.operand_text,
-                          s.plain_text, text);
+    bf_index_write_called(&array->suggestion->map, &own, array->macro, s.operand_text, s.plain_text,
+                          text);
   else
-    bf_index_write_element(&array->suggestion->map, array->array, array->macro, s.operand_text,
+    bf_index_write_element(&array->suggestion->map, &own, array->macro, s.operand_text,
                            s.plain_text, text);
   free_subscripts(&s);
 }
@@ -192,10 +203,50 @@ static int add_edit(bf_patch *patch, size_t at, size_t size, bf_text *text,
   return BF_OK;
 }
 
+/* The tokens *first to *end-1 of a declaration `__shared__ type name[..];` that are the type of an
+ * element; false where it has qualifiers behind it, or others are declared with it. */
+static bool find_type(const bf_source *source, const bf_source_array *declared, size_t *first,
+                      size_t *end) {
+  static const char *const before[] = {"__shared__", "static",        "typename", "struct", "class",
+                                       "__align__",  "__attribute__", "alignas",  NULL};
+  static const char *const never[] = {"const", "volatile", "extern", "__shared__", NULL};
+  size_t at = declared->statement, depth = 0;
+  while (at < declared->token && is_any(source, at, before))
+    at = bf_source_is(source, at + 1, "(") ? source->token[at + 1].partner + 1 : at + 1;
+  *first = at;
+  *end = declared->token;
+  for (; at < *end; at++) {
+    depth += bf_source_is(source, at, "<");
+    depth -= depth && bf_source_is(source, at, ">");
+    bool is_part = depth > 0 || source->token[at].kind == BF_SOURCE_WORD ||
+                   bf_source_is(source, at, "::") || bf_source_is(source, at, ">");
+    if (!is_part || is_any(source, at, never))
+      return false;
+  }
+  return *first < *end && bf_source_is(source, declared->end, ";");
+}
+
+/* An element with bytes that nobody uses behind its own: a class of which its type is the base. */
+static void write_longer_element(const bf_source *source, const bf_patch_array *array,
+                                 bf_text *text) {
+  size_t first, end;
+  if (!find_type(source, array->declared, &first, &end))
+    return;
+  bool is_named = first > 0 && bf_source_is(source, first - 1, "typename");
+  bf_text_addf(text, "struct %s : ", array->macro);
+  write_line(source, first, end, text);
+  bf_text_puts(text, is_named ? " { typedef typename " : " { typedef ");
+  write_line(source, first, end, text);
+  bf_text_addf(text, " bf_base; using bf_base::operator=; char bf_more[%u]; };",
+               array->suggestion->map.element_pad_bytes);
+}
+
 void bf_patch_write_definition(const bf_source *source, const bf_patch_array *array,
                                bf_text *text) {
   const bf_index_map *map = &array->suggestion->map;
-  if (array->is_called)
+  if (map->element_pad_bytes)
+    write_longer_element(source, array, text);
+  else if (array->is_called)
     bf_index_write_function(map, array->macro,
                             array->declared->function < source->tokens && !array->home, text);
   else if (!bf_index_is_direct(map, array->array))
@@ -218,7 +269,7 @@ static int add_macro(bf_patch *patch, const bf_patch_array *array, bf_diagnostic
   const char *eol = line_end && line_end > source->text && line_end[-1] == '\r' ? "\r\n" : "\n";
   bf_text text = {0};
   bf_text_puts(&text, is_first ? "" : eol);
-  if (is_first && array->is_called)
+  if (is_first && (array->is_called || array->suggestion->map.element_pad_bytes))
     bf_text_add(&text, source->text + start, at - start);
   bf_patch_write_definition(source, array, &text);
   bf_text_puts(&text, eol);
@@ -254,16 +305,24 @@ static int add_uses(bf_patch *patch, const bf_patch_array *array, const bf_sourc
   return BF_OK;
 }
 
-static int add_dimension(bf_patch *patch, const bf_patch_array *array, bf_diagnostic *diagnostic) {
+/* Makes the dimension that grows longer, of a declaration and of all that is passed to the same
+ * functions. */
+static int add_dimension(bf_patch *patch, const bf_patch_array *array,
+                         const bf_source_family *family, bf_diagnostic *diagnostic) {
   uint64_t by;
   unsigned grown = grown_dimension(array, &by);
+  bool is_alone = family->members == 1 || array->declared->dimensions == 1;
   if (grown == array->declared->dimensions)
     return BF_OK;
-  bf_text text = {0};
-  size_t open = array->declared->dimension[grown], at;
-  size_t size = span(patch->source, open + 1, patch->source->token[open].partner, &at);
-  write_grown(patch->source, array, open + 1, patch->source->token[open].partner, by, &text);
-  return add_edit(patch, at, size, &text, diagnostic);
+  for (size_t i = 0; i < (is_alone ? 1 : family->members); i++) {
+    const bf_source_array *own = is_alone ? array->declared : &family->member[i];
+    bf_text text = {0};
+    size_t open = own->dimension[grown], at;
+    size_t size = span(patch->source, open + 1, patch->source->token[open].partner, &at);
+    write_grown(patch->source, array, open + 1, patch->source->token[open].partner, by, &text);
+    BF_TRY(add_edit(patch, at, size, &text, diagnostic));
+  }
+  return BF_OK;
 }
 
 /* Whether the tokens first to end-1 say what is between the brackets of a dimension. */
@@ -334,6 +393,55 @@ static int add_tile_strides(bf_patch *patch, const bf_patch_array *array,
   return BF_OK;
 }
 
+/* Puts the class of a longer element in the place of its type. */
+static int add_element(bf_patch *patch, const bf_patch_array *array, bf_diagnostic *diagnostic) {
+  size_t first, end, at;
+  bf_text text = {0};
+  if (!array->suggestion->map.element_pad_bytes ||
+      !find_type(patch->source, array->declared, &first, &end))
+    return BF_OK;
+  BF_TRY(add_macro(patch, array, diagnostic));
+  bool is_named = first > 0 && bf_source_is(patch->source, first - 1, "typename");
+  size_t size = span(patch->source, is_named ? first - 1 : first, end, &at);
+  bf_text_puts(&text, array->macro);
+  return add_edit(patch, at, size, &text, diagnostic);
+}
+
+/* Why elements cannot grow; or NULL. */
+static const char *element_obstacle(const bf_source *source, const bf_patch_array *array,
+                                    const bf_source_use *use, size_t uses) {
+  size_t first, end;
+  if (!array->is_tentative || !find_type(source, array->declared, &first, &end) ||
+      bf_source_type_bytes(array->declared->type))
+    return "its element type would have to grow";
+  for (size_t i = 0; i < uses; i++) {
+    size_t before = use[i].token - 1;
+    while (before > 0 && bf_source_is(source, before, "("))
+      before--;
+    if (bf_source_is(source, before, "sizeof") || bf_source_is(source, before, "decltype"))
+      return "its element type would have to grow, and its size is asked for";
+  }
+  return NULL;
+}
+
+/* Why an array that is passed to functions cannot grow; or NULL. Parameters with subscripts grow
+ * with it, which is seen in the patched source. */
+static const char *family_obstacle(const bf_source_family *family, const bf_patch_array *array) {
+  const bf_index_map *map = &array->suggestion->map;
+  bool is_flat = array->declared->dimensions == 1, is_bound = false, needs_types = false;
+  if (family->members == 1 || !map->row_elements)
+    return NULL;
+  for (size_t i = 0; i < family->members; i++)
+    is_bound |= family->member[i].is_reference;
+  for (unsigned i = 0; i < map->cases; i++)
+    needs_types |= needs_size(map, &map->pad_case[i]);
+  if (is_flat && family->roots > 1)
+    return "other arrays are passed to the same functions, and would have to grow too";
+  if (is_flat ? is_bound : !array->is_tentative || needs_types)
+    return "functions that it is passed to would have to be changed";
+  return NULL;
+}
+
 /* Why an array cannot be changed, whatever its uses are; or NULL. */
 static const char *obstacle(const bf_patch_array *array) {
   const bf_index_map *map = &array->suggestion->map;
@@ -341,8 +449,8 @@ static const char *obstacle(const bf_patch_array *array) {
     return "its size is given at launch, and not known to be whole rows of banks";
   if (array->array->dimensions != array->declared->dimensions)
     return "its dimensions are not known";
-  if (map->element_pad_bytes)
-    return "its element type would have to grow";
+  if (array->declared->is_alias && !map->terms)
+    return "its type, which others may have too, would have to grow";
   if (map->terms && array->suggestion->extra_bytes)
     return "it would have to grow: its elements are no whole rows of banks";
   return NULL;
@@ -390,17 +498,18 @@ static bool has_overlap(const bf_patch *patch) {
 }
 
 /* Adds all edits of an array. */
-static int add_all(bf_patch *patch, const bf_patch_array *array, const bf_source_use *use,
-                   size_t uses, bf_diagnostic *diagnostic) {
+static int add_all(bf_patch *patch, const bf_patch_array *array, const bf_source_family *family,
+                   const bf_source_use *use, size_t uses, bf_diagnostic *diagnostic) {
   const bf_index_map *map = &array->suggestion->map;
   bool is_direct = bf_index_is_direct(map, array->array) && !array->is_called;
   if (!is_direct)
     BF_TRY(add_macro(patch, array, diagnostic));
   if (!is_direct || map->terms)
     BF_TRY(add_uses(patch, array, use, uses, diagnostic));
+  BF_TRY(add_element(patch, array, diagnostic));
   if (array->is_tentative)
     BF_TRY(add_tile_strides(patch, array, diagnostic));
-  return add_dimension(patch, array, diagnostic);
+  return add_dimension(patch, array, family, diagnostic);
 }
 
 int bf_patch_add(bf_patch *patch, bf_patch_array *array, char problem[200],
@@ -410,13 +519,18 @@ int bf_patch_add(bf_patch *patch, bf_patch_array *array, char problem[200],
   bool moves = array->is_tentative && array->suggestion->map.terms;
   BF_TRY((moves ? bf_source_pointed_uses : bf_source_uses)(patch->source, array->declared, &use,
                                                            &uses, problem, diagnostic));
-  if (array->is_tentative && !moves)
+  if (array->is_tentative && !moves && !array->suggestion->map.element_pad_bytes)
     problem[0] = 0;
   const bf_source_family *family;
   BF_TRY(bf_source_find_family(patch->source, array->declared, &family, diagnostic));
   const char *reason = obstacle(array);
-  if (!reason && family->roots > 1 && !array->suggestion->map.terms)
-    reason = "other arrays are passed to the same functions, and would have to grow too";
+  if (!reason)
+    reason = family_obstacle(family, array);
+  bool lengthens = array->suggestion->map.element_pad_bytes > 0;
+  if (!reason && lengthens && family->members > 1)
+    reason = "its element type would have to grow, and functions are given it";
+  if (!reason && lengthens)
+    reason = element_obstacle(patch->source, array, use, uses);
   if (reason)
     snprintf(problem, 200, "%s", reason);
   bool keeps_rows = array->suggestion->map.row_elements &&
@@ -435,7 +549,7 @@ int bf_patch_add(bf_patch *patch, bf_patch_array *array, char problem[200],
     return bf_no_memory(diagnostic);
   if (before)
     memcpy(kept, patch->edit, before * sizeof *kept);
-  int error = add_all(patch, array, use, uses, diagnostic);
+  int error = add_all(patch, array, family, use, uses, diagnostic);
   if (patch->edits)
     qsort(patch->edit, patch->edits, sizeof *patch->edit, compare_edits);
   if (!error && has_overlap(patch)) {

@@ -45,12 +45,14 @@ static int add_kernel(bf_review *review, const bf_ptx_function *kernel, const ch
   *is_found |= is_asked;
   for (unsigned i = 0; i < count; i++) {
     bf_review_array *array = &review->array[review->arrays];
-    *array = (bf_review_array){.kernel = kernel,
-                               .kernel_name = name,
-                               .is_asked = is_asked,
-                               .variable = variable[i].variable,
-                               .offset_bytes = variable[i].offset_bytes,
-                               .shared = {.bytes = variable[i].variable->bytes}};
+    *array =
+        (bf_review_array){.kernel = kernel,
+                          .kernel_name = name,
+                          .is_asked = is_asked,
+                          .variable = variable[i].variable,
+                          .offset_bytes = variable[i].offset_bytes,
+                          .shared = {.bytes = variable[i].variable->bytes,
+                                     .alignment_bytes = variable[i].variable->alignment_bytes}};
     BF_TRY(set_names(review, array, diagnostic));
     if (bf_workload_create(&array->shared.workload) != BF_OK)
       return bf_no_memory(diagnostic);

@@ -156,7 +156,7 @@ static const bf_source_array *known_declaration(const bf_review *review,
                                                 const bf_source_array *declared) {
   for (size_t i = 0; i < review->arrays; i++)
     if (review->array[i].declared && review->array[i].declared->token == declared->token &&
-        review->array[i].declared->is_pointer)
+        (review->array[i].declared->is_pointer || review->array[i].declared->owner[0]))
       return review->array[i].declared;
   return declared;
 }
@@ -192,6 +192,8 @@ static int split(carving *c, bf_diagnostic *diagnostic) {
     own->declared = known_declaration(review, c->part[i].declared);
     own->missing[0] = 0;
     own->part_bytes = c->part[i].first;
+    if (c->part[i].declared->owner[0])
+      own->shared.bytes = c->part[i].end - c->part[i].first;
     own->is_adrift = c->part[i].declared->is_varying || !is_moored(c, &c->part[i]);
     error = bf_workload_create(&own->shared.workload) ? bf_no_memory(diagnostic) : BF_OK;
     review->arrays += !error;
@@ -213,10 +215,69 @@ static int split(carving *c, bf_diagnostic *diagnostic) {
   return error;
 }
 
+/* ---- Members of a struct ---- */
+
+/* The bytes of a member, and what it is aligned to; false where they are not known. */
+static bool size_of(const bf_review *review, const bf_review_array *array,
+                    const bf_source_array *member, uint64_t *bytes, unsigned *align) {
+  unsigned element = bf_source_element_bytes(review->source, member, array->kernel_name);
+  *bytes = element;
+  *align = element & -element;
+  for (unsigned i = 0; i < member->dimensions && element; i++) {
+    size_t open = member->dimension[i];
+    uint64_t value;
+    if (!bf_source_value(review->source, member, array->kernel_name, open + 1,
+                         review->source->token[open].partner, &value) ||
+        value == 0 || value > UINT32_MAX || *bytes > UINT32_MAX)
+      return false;
+    *bytes *= value;
+  }
+  return element > 0;
+}
+
+/* Lists the members of a struct that are arrays, with their bytes; false where these are not all of
+ * its own. */
+static int list_members(carving *c, bool *is_good, bf_diagnostic *diagnostic) {
+  bf_review *review = c->review;
+  const bf_review_array *array = &review->array[c->array];
+  bf_source *source = review->source;
+  bf_source_array *found = bf_arena_alloc(&source->arena, MOST_PARTS * sizeof *found);
+  size_t function = kernel_function(review, array), count = 0;
+  uint64_t at = 0;
+  unsigned most = 1;
+  *is_good = false;
+  if (!found)
+    return bf_no_memory(diagnostic);
+  if (function == source->tokens ||
+      !bf_source_members(source, function, array->shared.name, found, MOST_PARTS, &count))
+    return BF_OK;
+  for (size_t i = 0; i < count; i++) {
+    uint64_t bytes;
+    unsigned align;
+    if (!size_of(review, array, &found[i], &bytes, &align))
+      return BF_OK;
+    at = (at + align - 1) / align * align;
+    if (found[i].dimensions)
+      c->part[c->parts++] = (part){.declared = &found[i], .first = at, .end = at + bytes};
+    at += bytes;
+    most = align > most ? align : most;
+  }
+  *is_good = (at + most - 1) / most * most == array->variable->bytes;
+  return BF_OK;
+}
+
 int bf_review_carve(bf_review *review, bf_diagnostic *diagnostic) {
   size_t arrays = review->arrays;
   for (size_t i = 0; i < arrays && review->source; i++) {
     carving c = {.review = review, .array = i};
+    const bf_review_array *own = &review->array[i];
+    if (own->variable->bytes && !own->declared && own->function) {
+      bool is_good;
+      BF_TRY(list_members(&c, &is_good, diagnostic));
+      if (is_good && c.parts)
+        BF_TRY(split(&c, diagnostic));
+      continue;
+    }
     if (review->array[i].variable->bytes || !bf_workload_size(review->array[i].shared.workload))
       continue;
     BF_TRY(list_parts(&c, diagnostic));

@@ -176,7 +176,7 @@ static int may_try(const bf_review *review, const bf_review_array *array, bool *
   bool moves = array->patched.map.terms > 0;
   *is_good = false;
   if (!review->can_verify || (moves ? array->is_unfit_swizzle : array->is_unfit) ||
-      declared->is_open)
+      declared->is_open || declared->owner[0])
     return BF_OK;
   BF_TRY(bf_source_uses(review->source, declared, &use, &uses, problem, diagnostic));
   if (problem[0] && moves && !find_unsure(review, array))
@@ -214,6 +214,45 @@ static void refuse_unsized(const bf_review *review, bf_review_array *array) {
                                                              : "may differ between launches");
 }
 
+/* Behind the last byte of the shared memory of a kernel, with the changes that are made so far and
+ * of that with the declaration of `array`; of memory that the launch sizes what is touched counts.
+ */
+static uint64_t needed_bytes(const bf_review *review, size_t kernel, const bf_review_array *array) {
+  uint64_t end = 0, more = 0;
+  for (size_t i = 0; i < review->arrays; i++) {
+    const bf_review_array *own = &review->array[i];
+    if (own->kernel != review->names.kernel[kernel])
+      continue;
+    uint64_t bytes =
+        own->variable->bytes ? own->variable->bytes : bf_suggest_touched(own->shared.workload);
+    end = own->offset_bytes + bytes > end ? own->offset_bytes + bytes : end;
+    bf_index_map map;
+    bool grows = own->declared == array->declared &&
+                 bf_review_adapt(&array->patched.map, &array->shared, &own->shared, &map);
+    if (grows || own->is_patched)
+      more += bf_index_growth(grows ? &map : &own->patched.map, own->shared.bytes) + 15;
+  }
+  return end + (more > 15 ? more : 0);
+}
+
+/* Says why an array does not grow where a kernel that has it would need more shared memory than a
+ * block may have without asking for it. */
+static void refuse_large(const bf_review *review, bf_review_array *array) {
+  enum {
+    MOST_BYTES = 48 * 1024
+  }; /* CUDA C++ Programming Guide, table of technical specifications */
+  for (size_t i = 0; i < review->arrays && !array->problem[0]; i++) {
+    const bf_review_array *own = &review->array[i];
+    size_t kernel = bf_review_kernel(review, own);
+    if (own->declared == array->declared && kernel < review->names.kernels &&
+        bf_index_growth(&array->patched.map, own->shared.bytes) &&
+        needed_bytes(review, kernel, array) > MOST_BYTES)
+      snprintf(array->problem, sizeof array->problem,
+               "it would have to grow, and %.60s would need more than 48 KB of shared memory",
+               own->kernel_name);
+  }
+}
+
 /* Tries to change an array in one way: adds its edits, or says why there are none. */
 static int try_change(bf_review *review, bf_review_array *array, const bf_suggestion *suggestion,
                       bf_diagnostic *diagnostic) {
@@ -225,6 +264,8 @@ static int try_change(bf_review *review, bf_review_array *array, const bf_sugges
     refuse_adrift(review, array);
     if (!array->problem[0])
       refuse_unsized(review, array);
+    if (!array->problem[0])
+      refuse_large(review, array);
     if (!array->problem[0])
       BF_TRY(find_problem(review, array, diagnostic));
     if (!array->problem[0])

@@ -17,6 +17,13 @@ static bool has_same_shape(const bf_shared_array *a, const bf_shared_array *b) {
          memcmp(a->dimension, b->dimension, sizeof a->dimension) == 0;
 }
 
+/* Whether an XOR of the subscripts of one is written as that of the other: of several dimensions
+ * all are as long. */
+static bool has_same_subscripts(const bf_shared_array *a, const bf_shared_array *b) {
+  return a->dimensions == b->dimensions &&
+         (a->dimensions == 1 || memcmp(a->dimension, b->dimension, sizeof a->dimension) == 0);
+}
+
 /* Elements of the dimensions from `first` on. */
 static uint64_t elements_from(const bf_shared_array *array, unsigned first) {
   uint64_t product = 1;
@@ -25,23 +32,10 @@ static uint64_t elements_from(const bf_shared_array *array, unsigned first) {
   return product;
 }
 
-/* Behind the last byte that accesses to an array touch. */
-static uint64_t touched_bytes(const bf_shared_array *array) {
-  uint64_t end = 0;
-  for (size_t i = 0; i < bf_workload_size(array->workload); i++) {
-    const bf_access *access = bf_workload_get(array->workload, i);
-    for (uint64_t left = access->mask; left; left &= left - 1) {
-      uint64_t own = (uint64_t)access->address[__builtin_ctzll(left)] + access->width_bytes;
-      end = own > end ? own : end;
-    }
-  }
-  return end;
-}
-
 /* Whether an XOR map stays inside an array: its elements, or those touched where its size comes
  * with the launch, are whole blocks of those that the map exchanges. */
 static bool stays_inside(const bf_index_map *map, const bf_shared_array *array) {
-  uint64_t bytes = array->bytes ? array->bytes : touched_bytes(array);
+  uint64_t bytes = array->bytes ? array->bytes : bf_suggest_touched(array->workload);
   uint64_t all = 0, elements = bytes / array->element_bytes;
   for (unsigned i = 0; i < map->terms; i++)
     all |= map->term[i].mask;
@@ -81,9 +75,10 @@ bool bf_review_adapt(const bf_index_map *map, const bf_shared_array *from,
   }
   if (from->dimensions != to->dimensions || !to->dimensions || map->element_pad_bytes)
     return false;
-  if (to->dimensions == 1) { /* an XOR of the subscript, whatever the size of elements */
+  if (has_same_subscripts(from, to)) { /* an XOR of them, whatever the size of elements */
     own->element_bytes = to->element_bytes;
-    return map->terms && stays_inside(map, to);
+    if (map->terms || to->dimensions == 1)
+      return map->terms && stays_inside(map, to);
   }
   if (from->element_bytes != to->element_bytes)
     return false;
@@ -327,7 +322,7 @@ static void limit_to_shape(const bf_review *review, const bf_review_array *array
     }
 }
 
-/* The XOR of a flat array that leaves fewest wavefronts in the kernels of all shapes: the one for
+/* The XOR of an array that leaves fewest wavefronts in the kernels of all shapes: the one for
  * this shape, in this shape only or in all, or the one for another shape in all. */
 static int suggest_for_shapes(const bf_review *review, const bf_review_array *array,
                               bf_suggestions *found, bf_diagnostic *diagnostic) {
@@ -339,11 +334,12 @@ static int suggest_for_shapes(const bf_review *review, const bf_review_array *ar
   limit_to_shape(review, array, swizzle);
   if (swizzle->exists)
     BF_TRY(count_all(review, array, &swizzle->map, &least, diagnostic));
-  for (size_t i = 0; i < review->arrays && array->shared.dimensions == 1; i++) {
+  for (size_t i = 0; i < review->arrays; i++) {
     const bf_review_array *other = &review->array[i];
     bf_suggestions its = {.of[BF_SUGGEST_SWIZZLE] = whole};
     bool is_other = !has_same_shape(&other->shared, &array->shared);
-    if (other->declared != array->declared || (!is_other && other != array))
+    if (other->declared != array->declared || (!is_other && other != array) ||
+        !has_same_subscripts(&other->shared, &array->shared))
       continue;
     if (is_other)
       BF_TRY(suggest_together(review, other, &its, diagnostic));

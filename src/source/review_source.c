@@ -258,7 +258,7 @@ static void name_macro(const bf_review *review, bf_review_array *array) {
 static int join_family(const bf_review *review, bf_review_array *array, bf_diagnostic *diagnostic) {
   const bf_source_family *family;
   array->own = array->declared;
-  if (!array->declared || array->declared->dimensions != 1)
+  if (!array->declared)
     return BF_OK;
   BF_TRY(bf_source_find_family(review->source, array->declared, &family, diagnostic));
   if (family->members > 1 && !family->problem[0])

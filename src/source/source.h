@@ -60,10 +60,13 @@ typedef struct bf_source_array {
   size_t skip[BF_SOURCE_MOST_SKIPS][2]; /* the first, and behind the last */
   bool is_varying;                      /* a pointer that may lead elsewhere in other threads */
   bool has_open_scope;                  /* a { is not closed */
+  bool is_alias;     /* its type has the dimensions, `typedef float tile[8][8];` */
+  bool is_reference; /* a parameter of a function, `type (&name)[a][b]` */
   char name[BF_SOURCE_MOST_NAME];
-  char type[BF_SOURCE_MOST_NAME]; /* without qualifiers */
+  char owner[BF_SOURCE_MOST_NAME]; /* the object that it is a member of, `owner.name`; or empty */
+  char type[BF_SOURCE_MOST_NAME];  /* without qualifiers */
   unsigned dimensions;
-  size_t dimension[BF_SOURCE_MOST_DIMENSIONS]; /* the [ of each */
+  size_t dimension[BF_SOURCE_MOST_DIMENSIONS]; /* the [ of each; tokens: the * of a parameter */
 } bf_source_array;
 
 /* The arrays of a source, in order; list belongs to the source. */
@@ -73,6 +76,11 @@ int bf_source_arrays(bf_source *source, bf_source_array **list, size_t *count,
  * order: as arrays of one dimension, up to `most`. */
 int bf_source_carved(bf_source *source, size_t function, const char *buffer, bf_source_array *list,
                      size_t most, size_t *count);
+/* The members of the object called `name` that a function, by the token of its name, declares in
+ * shared memory, in order; those that are no arrays have no dimensions. False where they are not
+ * understood, or the struct has other uses than that declaration. */
+bool bf_source_members(const bf_source *source, size_t function, const char *name,
+                       bf_source_array *list, size_t most, size_t *count);
 /* Notes in an array that what the pointers of a list are declared with is no use of it. */
 void bf_source_pass_over(const bf_source_array *list, size_t count, bf_source_array *own);
 /* First and last line of the function around an array; false where it is outside functions. */

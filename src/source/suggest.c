@@ -54,6 +54,18 @@ static int count_moved(bf_counter *counter, const bf_workload *workload, const b
   return BF_OK;
 }
 
+uint64_t bf_suggest_touched(const bf_workload *workload) {
+  uint64_t end = 0;
+  for (size_t i = 0; i < bf_workload_size(workload); i++) {
+    const bf_access *access = bf_workload_get(workload, i);
+    for (uint64_t left = access->mask; left; left &= left - 1) {
+      uint64_t own = (uint64_t)access->address[__builtin_ctzll(left)] + access->width_bytes;
+      end = own > end ? own : end;
+    }
+  }
+  return end;
+}
+
 int bf_suggest_count(const bf_machine *machine, const bf_workload *workload,
                      const bf_index_map *map, uint64_t *wavefronts, uint64_t *conflicts,
                      bf_diagnostic *diagnostic) {
@@ -300,12 +312,13 @@ static void try_flat_padding(const searching *s) {
     }
 }
 
-/* Makes each element larger than its members need. */
+/* Makes each element larger than its members need: by multiples of what it is aligned to. */
 static void try_element(const searching *s) {
-  unsigned bytes = s->array->element_bytes;
+  unsigned bytes = s->array->element_bytes, align = s->array->alignment_bytes;
   for (unsigned pad = WORD_BYTES; pad <= 16 && bytes > s->widest_bytes; pad += WORD_BYTES) {
     bf_index_map map = {.element_bytes = bytes, .element_pad_bytes = pad};
-    if ((bytes + pad) % s->widest_bytes == 0)
+    bool is_aligned = !align || bytes % align || pad % align == 0;
+    if (is_aligned && (bytes + pad) % s->widest_bytes == 0)
       consider(s, &map, s->elements * pad, BF_SUGGEST_PADDING);
   }
 }

@@ -37,6 +37,8 @@ typedef struct bf_index_map {
 
 /* Where the byte at offset from the start of the array goes. */
 uint64_t bf_index_place(const bf_index_map *map, uint64_t offset_bytes);
+/* Bytes by which an array of that many bytes grows. */
+uint64_t bf_index_growth(const bf_index_map *map, uint64_t bytes);
 /* The access with all its addresses moved. */
 bf_access bf_index_move(const bf_index_map *map, const bf_access *access);
 /* The hash of the banks that does the same as an XOR map on memory without one. False where there
@@ -48,7 +50,8 @@ typedef struct bf_shared_array {
   const char *name;
   uint64_t bytes; /* 0: open */
   unsigned element_bytes;
-  unsigned dimensions; /* 0: not known; the array is flat */
+  unsigned alignment_bytes; /* of the array; 0: not known */
+  unsigned dimensions;      /* 0: not known; the array is flat */
   uint64_t dimension[BF_INDEX_MOST_DIMENSIONS];
   /* The accesses, whose addresses count from its start. ptxas merges neighbours into wider ones; it
    * does no longer where subscripts are XORed. */
@@ -101,6 +104,9 @@ int bf_suggest(const bf_suggest_options *options, const bf_shared_array *array,
 int bf_suggest_count(const bf_machine *machine, const bf_workload *workload,
                      const bf_index_map *map, uint64_t *wavefronts, uint64_t *conflicts,
                      bf_diagnostic *diagnostic);
+
+/* Behind the last byte that accesses touch. */
+uint64_t bf_suggest_touched(const bf_workload *workload);
 
 /* ---- Text ---- */
 

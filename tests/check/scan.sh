@@ -96,6 +96,18 @@ END
 scan commands.json --json
 expect 0 '"files": 2' '"name": "turn<32>"' '"name": "sum"' '"block_from": "launch at '
 
+# A folder that holds one: the same sources, and none of them twice; one that is broken is listed.
+mkdir -p built && cp commands.json built/compile_commands.json
+scan built
+expect 0 '2 files, 3 kernels' 'turn<16>'
+cp commands.json project/compile_commands.json
+scan project
+expect 0 '3 files, 4 kernels'
+echo '[{"directory": 1}]' >built/compile_commands.json
+scan built
+expect 0 'Not looked at:' 'built/compile_commands.json: '
+rm -r built project/compile_commands.json
+
 # Libraries and wheels.
 (cd project && nvcc -arch=sm_90 -lineinfo -Xcompiler -fPIC -shared -o libturn.so main.cu && nvcc -arch=sm_90 -lineinfo -lib -o libsum.a more/sum.cu)
 scan project/libturn.so project/libsum.a

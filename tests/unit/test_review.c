@@ -435,6 +435,37 @@ static void test_hidden(void **state) {
                  "no line information says where its accesses are (nvcc -lineinfo)");
 }
 
+/* What would need more than 48 KB is not made longer, and an XOR takes its place. */
+static void test_large(void **state) {
+  (void)state;
+  static const char source[] = "__global__ void k() {\n  __shared__ float a[64][128], b[32][128];\n"
+                               "  b[y][x] = 1;\n  out[x] = a[x][y];\n}\n";
+  for (unsigned rows = 31; rows <= 32; rows++) {
+    bf_text ptx = {0};
+    bf_text_addf(&ptx,
+                 ".shared .align 16 .b8 _ZZ1kvE1a[32768];\n"
+                 ".shared .align 16 .b8 _ZZ1kvE1b[%u];\n",
+                 rows * 512);
+    bf_text_puts(&ptx, KERNEL("_Z1kv", "", TOUCH("_ZZ1kvE1a") TOUCH("_ZZ1kvE1b")));
+    for (int kind = -1; kind <= BF_SUGGEST_PADDING; kind++) {
+      bed *b = open_bed(ptx.data, NULL);
+      add_trace(b, false, "ld 4 ffffffff stride:128 @_Z1kv:a.cu:4\n");
+      declare(b, "a.cu", source);
+      patch(b, kind);
+      const bf_review_array *array = &b->review.array[0];
+      bool is_wrong = rows == 32 && kind == BF_SUGGEST_PADDING;
+      assert_string_equal(array->problem, is_wrong ? "it would have to grow, and k would need more "
+                                                     "than 48 KB of shared memory"
+                                                   : "");
+      assert_int_equal(array->is_patched, !is_wrong);
+      if (!is_wrong)
+        assert_int_equal(array->patched.map.terms > 0, kind == BF_SUGGEST_SWIZZLE || rows == 32);
+      close_bed(b);
+    }
+    bf_text_free(&ptx);
+  }
+}
+
 /* Reasons that are told of one array only. */
 static void test_refused(void **state) {
   (void)state;
@@ -543,7 +574,8 @@ int main(void) {
       cmocka_unit_test(test_no_source),    cmocka_unit_test(test_instances),
       cmocka_unit_test(test_tentative),    cmocka_unit_test(test_shared),
       cmocka_unit_test(test_hidden),       cmocka_unit_test(test_refused),
-      cmocka_unit_test(test_check),        cmocka_unit_test(test_unsized),
+      cmocka_unit_test(test_large),        cmocka_unit_test(test_check),
+      cmocka_unit_test(test_unsized),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -291,6 +291,12 @@ static void test_uses(void **state) {
   assert_uses("p = &s[0][1];", 0, "the address of an element is taken in line 3");
   assert_uses("f(s);", 0, "it is used as a pointer in line 3");
   assert_uses("f(s[1]);", 1, "");
+  assert_uses("n = sizeof(s[0]) / sizeof(int);", 0, "the length of a row is taken in line 3");
+  assert_uses("n = sizeof(s[0]); m = sizeof(s[0][1]);", 1,
+              "the length of a row is taken in line 3");
+  assert_uses("for (int v : s[1]) x += v;", 0, "the length of a row is taken in line 3");
+  assert_uses("auto &row = s[1];", 0, "the length of a row is taken in line 3");
+  assert_uses("int *row = s[1];", 1, "");
   assert_uses("reinterpret_cast<int4 *>(&s[0][4])[0] = x; y = *(int4 *)&s[1][4];", 2, "");
   assert_uses("reinterpret_cast<int4 *>(&s[0][4])[1] = x;", 0,
               "the address of an element is taken in line 3");
@@ -298,6 +304,98 @@ static void test_uses(void **state) {
   assert_uses("#define AT(x) s[0][x]", 0, "a directive names it in line 3");
   assert_uses("s[0][\n#if 1\n1\n#endif\n];", 0, "a directive stands in a subscript in line 3");
   assert_uses("s[0][1", 0, "the braces around it do not match");
+}
+
+/* Arrays whose type has their dimensions. */
+static void test_aliases(void **state) {
+  (void)state;
+  static const struct {
+    const char *text;
+    unsigned arrays, dimensions;
+    const char *type;
+  } cases[] = {
+      {"typedef const float tile[4][8]; __shared__ tile s;", 1, 2, "float"},
+      {"using tile = float[4][8]; __shared__ tile s, t;", 2, 2, "float"},
+      {"using tile = float; __shared__ tile s;", 0, 0, ""},
+      {"typedef float tile[4]; typedef int tile[4]; __shared__ tile s;", 0, 0, ""},
+      {"typedef float tile[4]; __shared__ tile *s;", 0, 0, ""},
+      {"typedef float tile[4]; __shared__ tile s[2];", 1, 1, "tile"},
+      {"float tile[4]; __shared__ tile s;", 0, 0, ""},
+      {"__shared__ float s, t[3];", 1, 1, "float"},
+  };
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    bf_source *source = read_string(cases[i].text);
+    bf_source_array *list;
+    size_t arrays;
+    bf_diagnostic diagnostic;
+    assert_int_equal(bf_source_arrays(source, &list, &arrays, &diagnostic), BF_OK);
+    if (arrays != cases[i].arrays || (arrays && (list[0].dimensions != cases[i].dimensions ||
+                                                 strcmp(list[0].type, cases[i].type) != 0)))
+      fail_msg("%s: %zu", cases[i].text, arrays);
+    bf_source_free(source);
+  }
+}
+
+/* The members of a struct, where it has no other use than one object. */
+static void test_members(void **state) {
+  (void)state;
+#define OBJECT " __global__ void k() { __shared__ S s; }"
+#define OBJECT_OF(arguments)                                                                       \
+  " template <class T, int N> __global__ void k() { __shared__ S<" arguments "> s; }"
+  static const struct {
+    const char *text;
+    size_t members; /* 0: not understood */
+  } cases[] = {
+      {"struct S { float a[2][3], b; unsigned int c[4]; };" OBJECT, 3},
+      {"template <class T, int N> struct S { T a[N]; };" OBJECT_OF("T, N"), 1},
+      {"template <class T, int M> struct S { T a[M]; };" OBJECT_OF("T, N"), 0},
+      {"template <int N, class T> struct S { T a[N]; };" OBJECT_OF("T, N"), 0},
+      {"template <class T, int N> struct S { T a[N]; };" OBJECT_OF("T, 2 * N"), 0},
+      {"template <class T> struct S { T a[2]; };" OBJECT_OF("T, N"), 0},
+      {"struct S { float a[2]; x; };" OBJECT, 0},
+      {"struct S { float a[2]; ; };" OBJECT, 0},
+      {"struct S { float a[2]; float f() { return a[0]; } };" OBJECT, 0},
+      {"struct S { float a[2]; int b : 3; };" OBJECT, 0},
+      {"struct S { float *a; };" OBJECT, 0},
+      {"struct S : R { float a[2]; };" OBJECT, 0},
+      {"struct S { float a[2]; }; size_t n = sizeof(S);" OBJECT, 0},
+      {"struct S { float a[2]; } t;" OBJECT, 0},
+      {"union S { float a[2]; };" OBJECT, 0},
+      {OBJECT, 0},
+  };
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    bf_source *source = read_string(cases[i].text);
+    bf_source_array list[8];
+    size_t function = 0, count;
+    while (!bf_source_is(source, function, "k"))
+      function++;
+    if (bf_source_members(source, function, "s", list, 8, &count) != (cases[i].members > 0) ||
+        count != cases[i].members)
+      fail_msg("%s: %zu", cases[i].text, count);
+    bf_source_free(source);
+  }
+}
+
+/* A row that is lent to a reference has a length there, and none where it is lent to a pointer. */
+static void test_lent_rows(void **state) {
+  (void)state;
+  static const char *const parameters[] = {"const float *v", "const float (&v)[N]", "T &v", "T v"};
+  for (unsigned i = 0; i < 4; i++) {
+    char text[400], found[200];
+    bf_diagnostic diagnostic;
+    bf_source_array *list;
+    bf_source_use *use;
+    size_t arrays, uses;
+    snprintf(text, sizeof text,
+             "template <class T, int N> __device__ float sum(%s) { return v[0]; }\n"
+             "__global__ void k() { __shared__ float s[4][8]; out[0] = sum(s[threadIdx.x]); }\n",
+             parameters[i]);
+    bf_source *source = read_string(text);
+    assert_int_equal(bf_source_arrays(source, &list, &arrays, &diagnostic), BF_OK);
+    assert_int_equal(bf_source_uses(source, &list[0], &use, &uses, found, &diagnostic), BF_OK);
+    assert_int_equal(found[0] != 0, i == 1 || i == 2);
+    bf_source_free(source);
+  }
 }
 
 /* The elements of an array of one dimension in a source, and what is wrong with its uses. */
@@ -402,8 +500,9 @@ int main(void) {
       cmocka_unit_test(test_declarations), cmocka_unit_test(test_values),
       cmocka_unit_test(test_types),        cmocka_unit_test(test_lists),
       cmocka_unit_test(test_carved),       cmocka_unit_test(test_varying),
-      cmocka_unit_test(test_uses),         cmocka_unit_test(test_passed),
-      cmocka_unit_test(test_expressions),
+      cmocka_unit_test(test_uses),         cmocka_unit_test(test_lent_rows),
+      cmocka_unit_test(test_members),      cmocka_unit_test(test_aliases),
+      cmocka_unit_test(test_passed),       cmocka_unit_test(test_expressions),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
