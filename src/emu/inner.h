@@ -418,6 +418,7 @@ typedef struct bf_emu_block {
   uint64_t fences;              /* made by its threads */
   struct bf_race_word *words;   /* who accessed shared memory, or NULL */
   struct bf_race_line *lines;   /* the same for lines of it */
+  union bf_race_body *bodies;   /* of those */
   struct bf_race_reads *reads;  /* of deferred.c, or NULL */
   uint64_t written;             /* the time of deferred.c at which its shared memory last was */
   struct bf_emu_proxy *proxy;   /* of proxy.c, or NULL */
@@ -445,7 +446,7 @@ typedef struct bf_emu_worker {
   const uint64_t *clock;            /* of a simulator, or NULL: instructions count as cycles */
   uint64_t looked_cycles;           /* what looks at the clock have taken */
   uint64_t changes;                 /* of mbarriers and of barriers of clusters */
-  const void *segment;              /* of race.c, that was used last */
+  void *segment;                    /* of race_global.c, that was used last */
   struct bf_emu_matrices *matrices; /* of run_wgmma.c, that were read before, or NULL */
   bf_lined *const *tally;           /* of the observer; NULL: it is told of all */
   uint32_t tickets;                 /* that copies have had */

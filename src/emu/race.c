@@ -20,8 +20,12 @@
  * record stands for those of a line of 32 words; another kind of access, or more rows than a line
  * has room for, spreads them to the words.
  *
- * Words of global memory lie in memory of their own for each allocation, which the host gives when
- * it is touched. They outlive launches, so that launches can race with each other. */
+ * Lines of global memory whose words are accessed otherwise know two accesses of each word in eight
+ * bytes (race_slot.h), and only where a word has more do they spread.
+ *
+ * What is known of global memory lies in memory of its own for each allocation, which the host
+ * gives when it is touched, up to a bound; what exceeds it is not looked at. It outlives launches,
+ * so that launches can race with each other. */
 #include "emu/cluster.h"
 #include "emu/deferred.h"
 #include "emu/device.h"
@@ -49,12 +53,16 @@ void bf_race_close(bf_emu_flight *flight) {
   struct bf_emu_races *races = flight->races;
   if (!races)
     return;
-  for (size_t i = 0; races->memory && i < races->memory->launches; i++)
-    if (races->memory->launch[i].number == races->number)
-      races->memory->launch[i].lets_go = races->lets_go;
+  struct bf_race_memory *memory = races->memory;
+  for (size_t i = 0; memory && i < memory->launches; i++)
+    if (memory->launch[i].number == races->number)
+      memory->launch[i].lets_go = races->lets_go;
+  if (memory)
+    memory->open--;
   free(races->released);
   free(races->acquired);
   free(races->strength);
+  free(races->makers);
   free(races);
   flight->races = NULL;
 }
@@ -65,20 +73,18 @@ int bf_race_open(bf_emu_flight *flight, bf_diagnostic *diagnostic) {
   const bf_emu_kernel *kernel = flight->kernel;
   uint64_t blocks = flight->blocks < BF_RACE_MOST_BLOCKS ? flight->blocks : BF_RACE_MOST_BLOCKS;
   struct bf_emu_races *races = flight->races = calloc(1, sizeof *races);
-  if (!emu->race_memory)
-    emu->race_memory = calloc(1, sizeof *emu->race_memory);
-  struct bf_race_memory *memory = emu->race_memory;
-  if (!races || !memory)
+  struct bf_race_memory *memory = races ? races->memory = bf_race_begin(emu, launch) : NULL;
+  if (!memory)
     return bf_no_memory(diagnostic);
-  races->memory = memory;
   races->released = calloc(blocks, sizeof *races->released);
   races->acquired = calloc(blocks, sizeof *races->acquired);
   races->strength = calloc(kernel->site_count + 1, 1);
+  races->makers = calloc(flight->workers, sizeof *races->makers);
   races->clock = 1;
   races->number = launch->number ? launch->number : ++memory->next_number;
   memory->next_number = races->number;
-  if (!races->released || !races->acquired || !races->strength || !bf_race_renew(emu, memory) ||
-      !bf_race_note_launch(memory, launch, races->number))
+  if (!races->released || !races->acquired || !races->strength || !races->makers ||
+      !bf_race_renew(emu, memory) || !bf_race_note_launch(memory, launch, races->number))
     return bf_no_memory(diagnostic);
   for (unsigned i = 0; i < kernel->site_count; i++)
     races->strength[i] = strength_of(kernel->sites[i].instruction);
@@ -180,11 +186,12 @@ static uint32_t pass_words(const bf_race_check *what, uint32_t mask, const uint6
   if (what->width_bytes > BF_RACE_WORD_BYTES || now->who & BF_RACE_COPY)
     return mask;
   BF_EACH_LANE(mask, lane) {
-    bf_race_place at = bf_race_place_of(block->lines, block->words, 0, offset[lane]);
+    bf_race_place at = bf_race_place_in(block, offset[lane]);
     uint16_t who =
         bf_race_who(what, lane, what->width_bytes, (unsigned)(offset[lane] % BF_RACE_WORD_BYTES));
     const bf_race_record *last = &at.word->read[0];
-    if (!at.line->is_in_words || at.line->block != now->block || at.line->epoch != now->epoch)
+    if (!at.line->is_in_words || at.body->words.block != now->block ||
+        at.body->words.epoch != now->epoch)
       bf_race_spread(what, &at);
     if (may_race(what, &at.word->write, who) ||
         (what->is_write && (may_race(what, last, who) || may_race(what, last + 1, who))))
@@ -200,13 +207,14 @@ static uint32_t pass_words(const bf_race_check *what, uint32_t mask, const uint6
 static bool check_shared(const bf_race_check *what, uint32_t mask, const uint64_t *offset) {
   const bf_emu_block *block = what->warp->block;
   unsigned step = bf_race_row_step(what, mask, offset);
-  if (step && offset[BF_EMU_LANES - 1] + what->width_bytes <= block->shared_bytes)
-    mask = bf_race_pass_row(what, bf_race_place_of(block->lines, block->words, 0, offset[0]).line,
-                            offset[0], step);
+  if (step && offset[BF_EMU_LANES - 1] + what->width_bytes <= block->shared_bytes) {
+    bf_race_place at = bf_race_place_in(block, offset[0]);
+    mask = bf_race_pass_row(what, &at, offset[0], step);
+  }
   if (!mask)
     return true;
   BF_EACH_LANE(pass_words(what, mask & ~bf_race_read_again(what, mask, offset), offset), lane) {
-    bf_race_place at = bf_race_place_of(block->lines, block->words, 0, offset[lane]);
+    bf_race_place at = bf_race_place_in(block, offset[lane]);
     if (!bf_race_check_lane(what, &at, lane, offset[lane], block->shared + offset[lane]))
       return false;
   }
@@ -330,6 +338,10 @@ void bf_race_note_read(bf_emu_warp *warp, unsigned site, unsigned width_bytes, u
   check_shared(&what, mask, offset);
 }
 
+bool bf_race_has_left_out(const bf_emu_flight *flight) {
+  return flight->races && __atomic_load_n(&flight->races->memory->is_full, __ATOMIC_RELAXED);
+}
+
 uint32_t bf_race_time(const bf_emu_flight *flight) {
   return __atomic_load_n(&flight->races->clock, __ATOMIC_RELAXED);
 }
@@ -351,7 +363,7 @@ bool bf_race_far(bf_emu_warp *warp, const bf_emu_op *op, bf_op kind, unsigned wi
     if (!owner)
       continue;
     what.owner = owner;
-    bf_race_place at = bf_race_place_of(owner->lines, owner->words, 0, offset);
+    bf_race_place at = bf_race_place_in(owner, offset);
     if (!bf_visit_note(warp, op, lane, owner, address[lane], width_bytes, is_write) ||
         !bf_race_check_lane(&what, &at, lane, offset, owner->shared + offset))
       return false;
@@ -371,7 +383,7 @@ bool bf_race_sent(bf_emu_warp *warp, const bf_emu_op *op, unsigned lane, bf_emu_
   written.value = NULL;
   what.is_shared = true;
   what.owner = owner;
-  bf_race_place at = bf_race_place_of(owner->lines, owner->words, 0, offset);
+  bf_race_place at = bf_race_place_in(owner, offset);
   return bf_race_check_lane(&what, &at, lane, offset, owner->shared + offset);
 }
 
@@ -387,7 +399,7 @@ bool bf_race_overwritten(bf_emu_warp *warp, const bf_emu_op *op, unsigned lane, 
   what.owner = owner;
   uint16_t who = bf_race_who(&what, lane, BF_RACE_WORD_BYTES, 0);
   for (uint64_t at = offset; at < offset + bytes; at += BF_RACE_WORD_BYTES) {
-    bf_race_place in = bf_race_place_of(owner->lines, owner->words, 0, at);
+    bf_race_place in = bf_race_place_in(owner, at);
     bf_race_spread(&what, &in);
     const bf_race_record *known[] = {&in.word->write, &in.word->read[0], &in.word->read[1]};
     for (unsigned i = 0; i < 3; i++)

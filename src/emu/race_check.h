@@ -14,6 +14,14 @@ enum {
   BF_RACE_FIRST_BYTE = 12
 };
 
+/* The makers and turns of a worker: the next numbers, the ends of those that it has taken, and by a
+ * hash which it used last. */
+enum { BF_RACE_MAKERS_KNOWN = 512, BF_RACE_TURNS_KNOWN = 64 };
+typedef struct bf_race_makers {
+  uint32_t maker[2], turn[2];
+  uint32_t known[BF_RACE_MAKERS_KNOWN], known_turn[BF_RACE_TURNS_KNOWN];
+} bf_race_makers;
+
 /* Of a launch. */
 struct bf_emu_races {
   struct bf_race_memory *memory;
@@ -25,6 +33,7 @@ struct bf_emu_races {
       *acquired;     /* per block: the clock at its last fence, at its last strong access */
   uint8_t *strength; /* per site */
   uint32_t followed; /* a launch before this one that it follows, the last that was asked for */
+  bf_race_makers *makers; /* per worker */
   uint8_t lock[BF_RACE_LOCKS];
 };
 
@@ -107,20 +116,39 @@ static inline void bf_race_note_reader(const bf_race_check *what, bf_race_word *
 
 /* The line of an address, and its words. */
 typedef struct bf_race_place {
+  bf_race_segment *of; /* NULL: shared memory */
+  uint64_t number;     /* of the line */
   bf_race_line *line;
-  bf_race_word *word;       /* of the address */
-  bf_race_word *first_word; /* of the line, or of the memory where that begins inside the line */
-  unsigned first;           /* the number of that in its line */
+  bf_race_body *body, *bodies; /* of it, of all */
+  bf_race_word *word;          /* of the address */
+  bf_race_word *first_word;    /* of the line, or of the memory where that begins inside the line */
+  unsigned first;              /* the number of that in its line */
 } bf_race_place;
 
-static inline bf_race_place bf_race_place_of(bf_race_line *lines, bf_race_word *words,
-                                             uint64_t first, uint64_t address) {
+/* Where the body of a line is: lines that are a power of two apart, as those of the rows of a
+ * matrix are, would have theirs in the same few sets of the host's caches. */
+static inline uint64_t bf_race_body_of(uint64_t line) {
+  return line ^ ((line >> 4 ^ line >> 8) & (BF_RACE_BODIES - 1));
+}
+
+static inline bf_race_place bf_race_place_of(bf_race_line *lines, bf_race_body *bodies,
+                                             bf_race_word *words, uint64_t first,
+                                             uint64_t address) {
   uint64_t line = address / BF_RACE_LINE_BYTES - first / BF_RACE_LINE_BYTES;
   uint64_t begin = address / BF_RACE_LINE_BYTES * BF_RACE_LINE_BYTES;
   begin = begin < first ? first : begin;
-  return (bf_race_place){&lines[line], &words[(address - first) / BF_RACE_WORD_BYTES],
-                         &words[(begin - first) / BF_RACE_WORD_BYTES],
-                         (unsigned)(begin % BF_RACE_LINE_BYTES / BF_RACE_WORD_BYTES)};
+  return (bf_race_place){.number = line,
+                         .line = &lines[line],
+                         .body = &bodies[bf_race_body_of(line)],
+                         .bodies = bodies,
+                         .word = &words[(address - first) / BF_RACE_WORD_BYTES],
+                         .first_word = &words[(begin - first) / BF_RACE_WORD_BYTES],
+                         .first = (unsigned)(begin % BF_RACE_LINE_BYTES / BF_RACE_WORD_BYTES)};
+}
+
+/* The same in shared memory of a block. */
+static inline bf_race_place bf_race_place_in(const bf_emu_block *block, uint64_t offset) {
+  return bf_race_place_of(block->lines, block->bodies, block->words, 0, offset);
 }
 
 /* Whether launches up to this number are over for this one and all that come. */
@@ -129,6 +157,14 @@ static inline bool bf_race_is_past(const bf_race_check *what, uint32_t launch) {
   if (what->races->overlaps && launch >= what->races->overlaps)
     return false;
   return launch != what->now.launch && (!now->follows || launch <= now->settled);
+}
+
+/* The later of two launches. */
+static inline uint32_t bf_race_later(uint32_t a, uint32_t b) { return a > b ? a : b; }
+
+/* The thread of a word of a part, with its flags. */
+static inline uint16_t bf_race_who_at(const bf_race_part *part, unsigned word) {
+  return (uint16_t)(part->record.who + ((word - part->first) >> part->shift));
 }
 
 /* race_say.c: says who else was at the byte; false: the launch has ended. */
@@ -142,12 +178,13 @@ const uint8_t *bf_race_value(const bf_race_check *what);
 bool bf_race_check_lane(const bf_race_check *what, const bf_race_place *at, unsigned lane,
                         uint64_t address, const uint8_t *memory);
 
-/* race_line.c: the words of a line are accessed one by one. */
-void bf_race_spread(const bf_race_check *what, const bf_race_place *at);
+/* race_line.c: the words of a line are accessed one by one; false: there is no memory for that, and
+ * the line is not looked at any more. */
+bool bf_race_spread(const bf_race_check *what, const bf_race_place *at);
 /* How many bytes lanes are apart that access words in a row, a power of two; 0: they do not. */
 unsigned bf_race_row_step(const bf_race_check *what, uint32_t mask, const uint64_t *address);
 /* The lanes of such a row, whose first line is given, that are left to check one by one. */
-uint32_t bf_race_pass_row(const bf_race_check *what, bf_race_line *line, uint64_t address,
+uint32_t bf_race_pass_row(const bf_race_check *what, const bf_race_place *at, uint64_t address,
                           unsigned step);
 /* The lanes that read what two lanes before them read: two readers are all that is kept. */
 uint32_t bf_race_read_again(const bf_race_check *what, uint32_t mask, const uint64_t *address);

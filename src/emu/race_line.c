@@ -1,14 +1,7 @@
 /* Races at lines of words: where all lanes of a warp access words in a row, one record stands for
  * those of a line; another kind of access, or more rows than a line has room for, spreads them to
  * the words. */
-#include "emu/race_check.h"
-
-static inline uint32_t later(uint32_t a, uint32_t b) { return a > b ? a : b; }
-
-/* The thread of a word of a part, with its flags. */
-static inline uint16_t who_at(const bf_race_part *part, unsigned word) {
-  return (uint16_t)(part->record.who + ((word - part->first) >> part->shift));
-}
+#include "emu/race_slot.h"
 
 /* Takes note of a read of a word, of the last two threads that read it. */
 static inline void push_read(bf_race_word *word, const bf_race_record *now) {
@@ -20,15 +13,16 @@ static inline void push_read(bf_race_word *word, const bf_race_record *now) {
 }
 
 /* Hands what is known of a line to its words. */
-static void spread_line(bf_race_line *line, const bf_race_place *at) {
+static void spread_line(const bf_race_place *at) {
+  bf_race_line *line = at->line;
   memset(at->first_word, 0, (BF_EMU_LANES - at->first) * sizeof *at->first_word);
   line->launch = 0;
   for (unsigned i = 0; i < line->parts; i++) {
-    const bf_race_part *part = &line->part[i];
+    const bf_race_part *part = &at->body->part[i];
     bf_race_record record = part->record;
-    line->launch = later(line->launch, record.launch);
+    line->launch = bf_race_later(line->launch, record.launch);
     BF_EACH_LANE(part->mask, word) {
-      record.who = who_at(part, word);
+      record.who = bf_race_who_at(part, word);
       if (part->is_write)
         at->first_word[word - at->first].write = record;
       else
@@ -38,16 +32,31 @@ static void spread_line(bf_race_line *line, const bf_race_place *at) {
   line->parts = 0;
 }
 
-/* The words of a line are accessed one by one. */
-void bf_race_spread(const bf_race_check *what, const bf_race_place *at) {
+/* Whether the words of a line may be touched. */
+static bool may_spread(const bf_race_check *what, const bf_race_place *at) {
   bf_race_line *line = at->line;
-  if (!line->is_in_words && (line->parts || line->was_in_words))
-    spread_line(line, at);
+  if (line->is_in_words || !at->of || line->is_left_out)
+    return !line->is_left_out;
+  line->is_left_out =
+      !bf_race_ask_words(what->races->memory, at->of, (uint64_t)(at->first_word - at->of->word),
+                         BF_EMU_LANES - at->first);
+  return !line->is_left_out;
+}
+
+bool bf_race_spread(const bf_race_check *what, const bf_race_place *at) {
+  bf_race_line *line = at->line;
+  if (!may_spread(what, at))
+    return false;
+  if (line->is_in_slots)
+    bf_race_spread_slots(what, at);
+  else if (!line->is_in_words && (line->parts || line->was_in_words))
+    spread_line(at);
   line->is_in_words = true;
-  line->block = what->now.block;
-  line->epoch = what->now.epoch;
-  line->launch = later(line->launch, what->now.launch);
+  at->body->words.block = what->now.block;
+  at->body->words.epoch = what->now.epoch;
+  line->launch = bf_race_later(line->launch, what->now.launch);
   line->has_copies |= (what->now.who & BF_RACE_COPY) != 0;
+  return true;
 }
 
 /* Whether an access may race with an earlier one of words of the same line. Which threads they are
@@ -60,11 +69,11 @@ static inline bool may_meet(const bf_race_check *what, const bf_race_part *old,
     return false;
   unsigned word = (unsigned)__builtin_ctz(common);
   bf_race_record at = old->record;
-  at.who = who_at(old, word);
+  at.who = bf_race_who_at(old, word);
   bool is_close =
       at.launch == what->now.launch && at.block == what->now.block && at.epoch == what->now.epoch;
   return (is_close && old->shift != now->shift) ||
-         bf_race_is_unordered(what, &at, who_at(now, word));
+         bf_race_is_unordered(what, &at, bf_race_who_at(now, word));
 }
 
 /* Whether two reads are of the same threads. */
@@ -73,7 +82,7 @@ static inline bool is_again(const bf_race_part *old, const bf_race_part *now) {
   unsigned word = (unsigned)__builtin_ctz(common | 1u << 31);
   return common && old->shift == now->shift && old->record.block == now->record.block &&
          old->record.launch == now->record.launch &&
-         !((who_at(old, word) ^ who_at(now, word)) & BF_RACE_THREAD);
+         !((bf_race_who_at(old, word) ^ bf_race_who_at(now, word)) & BF_RACE_THREAD);
 }
 
 /* Whether nothing that comes can race with an earlier access: behind a barrier none does with what
@@ -88,11 +97,12 @@ static inline bool is_over(const bf_race_check *what, const bf_race_record *old)
 
 /* Leaves out what words need not know once there is another access: what is over, of each word all
  * writes but the last, and all reads but those of the last two threads. */
-static void make_room(const bf_race_check *what, bf_race_line *line, const bf_race_part *now) {
+static void make_room(const bf_race_check *what, bf_race_line *line, bf_race_part *part,
+                      const bf_race_part *now) {
   uint32_t once = now->mask, twice = 0;
   unsigned kept = 0;
   for (unsigned i = line->parts; i-- > 0;) {
-    bf_race_part *old = &line->part[i];
+    bf_race_part *old = &part[i];
     if (is_over(what, &old->record))
       old->mask = 0;
     if (old->is_write != now->is_write)
@@ -102,30 +112,38 @@ static void make_room(const bf_race_check *what, bf_race_line *line, const bf_ra
     once |= old->mask;
   }
   for (unsigned i = 0; i < line->parts; i++)
-    if (line->part[i].mask)
-      line->part[kept++] = line->part[i];
-  line->parts = (uint8_t)kept;
+    if (part[i].mask)
+      part[kept++] = part[i];
+  line->parts = kept;
 }
 
 /* An access to words of a line: whether it is in order, and noted. */
-static bool pass_part(const bf_race_check *what, bf_race_line *line, const bf_race_part *now) {
+static bool pass_part(const bf_race_check *what, bf_race_line *line, bf_race_body *body,
+                      const bf_race_part *now) {
+  bf_race_part *part = body->part;
   /* Behind a barrier nothing that a block did to its shared memory before matters. */
-  if (line->is_in_words &&
-      (what->is_shared ? !line->has_copies && !what->is_clustered &&
-                             (line->block != what->now.block || line->epoch != what->now.epoch)
-                       : bf_race_is_past(what, line->launch))) {
+  if (line->is_in_words && (what->is_shared ? !line->has_copies && !what->is_clustered &&
+                                                  (body->words.block != what->now.block ||
+                                                   body->words.epoch != what->now.epoch)
+                                            : bf_race_is_past(what, line->launch))) {
     line->is_in_words = line->has_copies = false;
     line->was_in_words = true;
   }
-  if (line->is_in_words)
+  if (line->is_in_slots && bf_race_is_past(what, line->launch)) {
+    line->is_in_slots = false;
+    line->parts = 0;
+  }
+  if (line->is_left_out)
+    return true;
+  if (line->is_in_words || line->is_in_slots)
     return false;
   for (unsigned i = 0; i < line->parts; i++)
-    if (may_meet(what, &line->part[i], now))
+    if (may_meet(what, &part[i], now))
       return false;
-  make_room(what, line, now);
+  make_room(what, line, part, now);
   if (line->parts == BF_RACE_PARTS)
     return false;
-  line->part[line->parts++] = *now;
+  part[line->parts++] = *now;
   return true;
 }
 
@@ -152,13 +170,15 @@ static inline uint32_t row_mask(unsigned first, unsigned count, unsigned width, 
 }
 
 /* The lanes of such a row, whose first line is given, that are left to check one by one. */
-uint32_t bf_race_pass_row(const bf_race_check *what, bf_race_line *line, uint64_t address,
+uint32_t bf_race_pass_row(const bf_race_check *what, const bf_race_place *at, uint64_t address,
                           unsigned step) {
+  bf_race_line *line = at->line;
+  uint64_t number = at->number;
   unsigned words = step / BF_RACE_WORD_BYTES, width = what->width_bytes / BF_RACE_WORD_BYTES;
   uint32_t left = 0;
   bf_race_part now = {
       .record = what->now, .shift = (uint8_t)__builtin_ctz(words), .is_write = what->is_write};
-  for (unsigned lane = 0, count; lane < BF_EMU_LANES; lane += count, line++) {
+  for (unsigned lane = 0, count; lane < BF_EMU_LANES; lane += count, line++, number++) {
     unsigned first =
         (unsigned)((address + lane * (uint64_t)step) % BF_RACE_LINE_BYTES) / BF_RACE_WORD_BYTES;
     count = (BF_EMU_LANES - first + words - 1) / words;
@@ -166,7 +186,7 @@ uint32_t bf_race_pass_row(const bf_race_check *what, bf_race_line *line, uint64_
     now.first = (uint8_t)first;
     now.mask = row_mask(first, count, width, words);
     now.record.who = bf_race_who(what, lane, BF_RACE_WORD_BYTES, 0);
-    if (!pass_part(what, line, &now))
+    if (!pass_part(what, line, &at->bodies[bf_race_body_of(number)], &now))
       left |= (uint32_t)((UINT64_C(1) << count) - 1) << lane;
   }
   return left;

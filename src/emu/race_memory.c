@@ -5,11 +5,18 @@
 
 #include <stdlib.h>
 #include <sys/mman.h>
-
-enum { MOST_HUGE_BYTES = 1 << 30 };
+#include <unistd.h>
 
 bf_race_line *bf_race_lines(uint64_t bytes) {
   return calloc(bytes / BF_RACE_LINE_BYTES + 2, sizeof(bf_race_line));
+}
+
+static size_t bodies_of(size_t lines) {
+  return (lines + BF_RACE_BODIES - 1) / BF_RACE_BODIES * BF_RACE_BODIES;
+}
+
+bf_race_body *bf_race_bodies(uint64_t bytes) {
+  return calloc(bodies_of(bytes / BF_RACE_LINE_BYTES + 2), sizeof(bf_race_body));
 }
 
 /* Words for so many bytes; the last line is whole. */
@@ -21,33 +28,58 @@ bf_race_word *bf_race_words(uint64_t bytes) {
   return calloc(words_of(bytes), sizeof(bf_race_word));
 }
 
+/* What lines of a region of a segment take. */
+static uint64_t region_bytes(const bf_race_segment *of, uint64_t region) {
+  uint64_t left = of->end - of->first - region * BF_RACE_REGION_BYTES;
+  left = left < BF_RACE_REGION_BYTES ? left : BF_RACE_REGION_BYTES;
+  return (left / BF_RACE_LINE_BYTES + 2) * (sizeof(bf_race_line) + sizeof(bf_race_body));
+}
+
 static size_t words_bytes(const bf_race_segment *of) {
   return words_of(of->end - of->first) * sizeof(bf_race_word);
 }
 
-static size_t lines_bytes(const bf_race_segment *of) {
-  return (size_t)((of->end - of->first) / BF_RACE_LINE_BYTES + 2) * sizeof(bf_race_line);
+static size_t lines_of(const bf_race_segment *of) {
+  return (size_t)((of->end - of->first) / BF_RACE_LINE_BYTES + 2);
 }
 
-static void drop_segment(const bf_race_segment *old) {
-  if (old->word)
-    munmap(old->word, words_bytes(old));
-  if (old->line)
-    munmap(old->line, lines_bytes(old));
+static size_t pages_of(const struct bf_race_memory *memory, const bf_race_segment *of) {
+  return (size_t)(words_bytes(of) / memory->page_bytes) + 1;
 }
 
-/* Memory that the host gives when it is touched, in large pages where it is not much: most of what
- * a first access costs is that a page comes. NULL: there is none. */
-static void *reserve(size_t bytes) {
+static size_t regions_of(const bf_race_segment *of) {
+  return (size_t)((of->end - of->first) / BF_RACE_REGION_BYTES) + 1;
+}
+
+/* Memory that the host gives when it is touched; is_huge: in large pages, as most of what a first
+ * access costs is that a page comes. NULL: there is none. */
+static void *reserve(size_t bytes, bool is_huge) {
   void *memory =
       mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (memory == MAP_FAILED)
     return NULL;
 #ifdef MADV_HUGEPAGE
-  if (bytes <= MOST_HUGE_BYTES)
-    madvise(memory, bytes, MADV_HUGEPAGE);
+  madvise(memory, bytes, is_huge ? MADV_HUGEPAGE : MADV_NOHUGEPAGE);
 #endif
   return memory;
+}
+
+static void drop(void *memory, size_t bytes) {
+  if (memory)
+    munmap(memory, bytes);
+}
+
+/* Gives back what a segment has, and what it has taken. */
+static void drop_segment(struct bf_race_memory *memory, const bf_race_segment *old) {
+  for (size_t i = 0; old->paged && i < pages_of(memory, old); i++)
+    memory->bytes -= old->paged[i] ? memory->page_bytes : 0;
+  for (size_t i = 0; old->asked && i < regions_of(old); i++)
+    memory->bytes -= old->asked[i] == BF_RACE_GRANTED ? region_bytes(old, i) : 0;
+  drop(old->word, words_bytes(old));
+  drop(old->line, lines_of(old) * sizeof *old->line);
+  drop(old->body, bodies_of(lines_of(old)) * sizeof *old->body);
+  free(old->paged);
+  free(old->asked);
 }
 
 void bf_race_forget(bf_emu *emu) {
@@ -55,20 +87,119 @@ void bf_race_forget(bf_emu *emu) {
   if (!memory)
     return;
   for (size_t i = 0; i < memory->segments; i++)
-    drop_segment(&memory->segment[i]);
+    drop_segment(memory, &memory->segment[i]);
+  drop(memory->maker, BF_RACE_MAKERS * sizeof *memory->maker);
+  drop(memory->turn, BF_RACE_MAKERS * sizeof *memory->turn);
   free(memory->segment);
   free(memory->launch);
   free(memory);
   emu->race_memory = NULL;
 }
 
-/* Words for an allocation; none where the host has no room, which leaves it unchecked. */
-static bf_race_segment make_segment(const bf_emu_range *range) {
-  bf_race_segment made = {range->address & ~(uint64_t)(BF_RACE_WORD_BYTES - 1),
-                          range->address + range->bytes, range->serial, NULL, NULL};
-  made.line = reserve(lines_bytes(&made));
-  made.word = made.line ? reserve(words_bytes(&made)) : NULL;
+/* What is known of a device without anything. NULL: out of memory. */
+static struct bf_race_memory *create(void) {
+  struct bf_race_memory *memory = calloc(1, sizeof *memory);
+  long page_bytes = sysconf(_SC_PAGESIZE);
+  if (memory) {
+    memory->page_bytes = page_bytes > 0 ? (uint64_t)page_bytes : 4096;
+    memory->maker = reserve(BF_RACE_MAKERS * sizeof *memory->maker, true);
+    memory->turn = reserve(BF_RACE_MAKERS * sizeof *memory->turn, true);
+  }
+  if (memory && memory->maker && memory->turn)
+    return memory;
+  if (memory)
+    drop(memory->maker, BF_RACE_MAKERS * sizeof *memory->maker);
+  free(memory);
+  return NULL;
+}
+
+/* Forgets what no launch that comes can race with: makers always, what is known of memory where it
+ * takes half of what it may. */
+static void forget_past(struct bf_race_memory *memory) {
+  memory->bytes -= memory->makers * sizeof *memory->maker + memory->turns * sizeof *memory->turn;
+  memory->makers = memory->turns = 0;
+  if (memory->bytes <= memory->most_bytes / 2 && !memory->is_full)
+    return;
+  for (size_t i = 0; i < memory->segments; i++)
+    drop_segment(memory, &memory->segment[i]);
+  memory->segments = 0;
+  memory->is_full = false;
+}
+
+struct bf_race_memory *bf_race_begin(bf_emu *emu, const bf_emu_launch *launch) {
+  struct bf_race_memory *memory = emu->race_memory;
+  if (!memory && !(memory = emu->race_memory = create()))
+    return NULL;
+  memory->most_bytes = launch->race_bytes ? launch->race_bytes : UINT64_MAX / 2;
+  bool is_behind_all = launch->number ? memory->next_number <= launch->settled : !launch->follows;
+  if (!memory->open && is_behind_all && !launch->overlaps)
+    forget_past(memory);
+  memory->open++;
+  return memory;
+}
+
+/* Records for an allocation; none where the host has no room, which leaves it unchecked. */
+static bf_race_segment make_segment(struct bf_race_memory *memory, const bf_emu_range *range) {
+  bf_race_segment made = {.first = range->address & ~(uint64_t)(BF_RACE_WORD_BYTES - 1),
+                          .end = range->address + range->bytes,
+                          .serial = range->serial};
+  made.asked = calloc(regions_of(&made), 1);
+  made.paged = calloc(pages_of(memory, &made), 1);
+  made.line = reserve(lines_of(&made) * sizeof *made.line, true);
+  made.body = reserve(bodies_of(lines_of(&made)) * sizeof *made.body, true);
+  made.word = made.asked && made.paged && made.line && made.body
+                  ? reserve(words_bytes(&made), false)
+                  : NULL;
+  memory->is_full |= !made.word;
   return made;
+}
+
+bool bf_race_take(struct bf_race_memory *memory, uint64_t bytes) {
+  uint64_t taken = __atomic_add_fetch(&memory->bytes, bytes, __ATOMIC_RELAXED);
+  if (taken <= memory->most_bytes)
+    return true;
+  __atomic_sub_fetch(&memory->bytes, bytes, __ATOMIC_RELAXED);
+  __atomic_store_n(&memory->is_full, true, __ATOMIC_RELAXED);
+  return false;
+}
+
+uint32_t bf_race_number(struct bf_race_memory *memory, uint32_t *count, size_t bytes,
+                        uint32_t next_end[2]) {
+  if (next_end[0] == next_end[1]) {
+    if (__atomic_load_n(count, __ATOMIC_RELAXED) > BF_RACE_MAKERS - 1024 * BF_RACE_MAKERS_AT_ONCE ||
+        !bf_race_take(memory, BF_RACE_MAKERS_AT_ONCE * bytes))
+      return 0;
+    uint32_t first = __atomic_fetch_add(count, BF_RACE_MAKERS_AT_ONCE, __ATOMIC_RELAXED);
+    next_end[0] = first + (first == 0);
+    next_end[1] = first + BF_RACE_MAKERS_AT_ONCE;
+  }
+  return next_end[0]++;
+}
+
+bool bf_race_ask(struct bf_race_memory *memory, bf_race_segment *of, uint64_t region) {
+  uint8_t answer = BF_RACE_GRANTED, none = BF_RACE_NOT_ASKED;
+  if (!bf_race_take(memory, region_bytes(of, region)))
+    answer = BF_RACE_REFUSED;
+  bool is_first = __atomic_compare_exchange_n(&of->asked[region], &none, answer, false,
+                                              __ATOMIC_RELAXED, __ATOMIC_RELAXED);
+  if (!is_first && answer == BF_RACE_GRANTED)
+    __atomic_sub_fetch(&memory->bytes, region_bytes(of, region), __ATOMIC_RELAXED);
+  return (is_first ? answer : none) == BF_RACE_GRANTED;
+}
+
+bool bf_race_ask_words(struct bf_race_memory *memory, bf_race_segment *of, uint64_t word,
+                       uint64_t count) {
+  uint64_t first = word * sizeof(bf_race_word) / memory->page_bytes;
+  uint64_t last = ((word + count) * sizeof(bf_race_word) - 1) / memory->page_bytes;
+  for (uint64_t page = first; page <= last; page++) {
+    if (__atomic_load_n(&of->paged[page], __ATOMIC_RELAXED))
+      continue;
+    if (!bf_race_take(memory, memory->page_bytes))
+      return false;
+    if (__atomic_exchange_n(&of->paged[page], 1, __ATOMIC_RELAXED))
+      __atomic_sub_fetch(&memory->bytes, memory->page_bytes, __ATOMIC_RELAXED);
+  }
+  return true;
 }
 
 /* Both lists are sorted by address. */
@@ -86,14 +217,14 @@ bool bf_race_renew(bf_emu *emu, struct bf_race_memory *memory) {
     while (old < memory->segments && (memory->segment[old].first < (range[i].address & ~3ull) ||
                                       (memory->segment[old].first == (range[i].address & ~3ull) &&
                                        memory->segment[old].serial != range[i].serial)))
-      drop_segment(&memory->segment[old++]);
+      drop_segment(memory, &memory->segment[old++]);
     if (old < memory->segments && memory->segment[old].serial == range[i].serial)
       segments[i] = memory->segment[old++];
     else
-      segments[i] = make_segment(&range[i]);
+      segments[i] = make_segment(memory, &range[i]);
   }
   while (old < memory->segments)
-    drop_segment(&memory->segment[old++]);
+    drop_segment(memory, &memory->segment[old++]);
   free(memory->segment);
   free(range);
   memory->segment = segments;

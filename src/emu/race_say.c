@@ -1,6 +1,6 @@
 /* Races: what is said of one, with both threads and both lines. */
-#include "emu/race_check.h"
 #include "emu/device.h"
+#include "emu/race_check.h"
 #include "ptx/demangle.h"
 #include "ptx/site.h"
 

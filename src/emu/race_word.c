@@ -77,7 +77,8 @@ static inline bool check_word(const bf_race_check *what, bf_race_word *word, uns
 bool bf_race_check_lane(const bf_race_check *what, const bf_race_place *at, unsigned lane,
                         uint64_t address, const uint8_t *memory) {
   bf_race_word *word = at->word;
-  bf_race_spread(what, at);
+  if (!bf_race_spread(what, at))
+    return true;
 
   unsigned width = what->width_bytes, shift = (unsigned)(address % BF_RACE_WORD_BYTES);
   for (unsigned first = 0; first < width; word++) {

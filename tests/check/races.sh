@@ -97,5 +97,12 @@ fi
 if grep 'race: ' "$work/err" | grep -Eq 'is dropped|it reads 0'; then
   complain 'warp_race --keep-going: an access is called dropped that was done'
 fi
+# Memory for which there is no room is said, once, and not looked at; the program does not notice.
+none large_fine
+grep -q 'not looked at' "$work/err" && complain 'large_fine: something is left out'
+(ulimit -v 8000000 && run large_fine)
+if [ "$(grep -c 'races: .*not looked at' "$work/err")" != 1 ] || [ "$(cat "$work/out")" != cudaSuccess ]; then
+  complain 'large_fine with little memory: not said, or an error'
+fi
 echo "races: $faults faults"
 [ $faults = 0 ]

@@ -510,6 +510,11 @@ int main(int, char **argument) {
   CASE(bulk_fine, 1, THREADS, memory + 512, memory);
   if (!strcmp(name, "grid_fine"))
     cudaLaunchCooperativeKernel((const void *)grid_fine, dim3(BLOCKS), dim3(THREADS), arguments, 0, 0);
+  if (!strcmp(name, "large_fine")) {
+    char *large;
+    cudaMalloc(&large, (size_t)2 << 30);
+    bytes<<<BLOCKS, THREADS>>>(large);
+  }
   run_streams(name);
   if (!strcmp(name, "early_race"))
     run_pair(lets_go, early, false);
