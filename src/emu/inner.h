@@ -367,6 +367,8 @@ struct bf_emu_warp {
   const bf_emu_op *test;    /* the last test of an mbarrier, where it failed, or NULL */
   uint64_t test_address;    /* of that mbarrier */
   uint32_t order;           /* meetings of lanes so far */
+  const uint8_t *stored;    /* what a store other than st is about to write, or NULL: of lane 0, */
+  unsigned stored_step;     /* and so many bytes on of each next one */
   uint64_t lined_up;        /* of line_up.c: the block's epoch when it last did */
   bool is_lining_up;        /* it has given up its turn for that */
   bool is_fetching;         /* or while memory is fetched for a load (fetch.c), */

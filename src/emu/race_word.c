@@ -13,6 +13,11 @@ static inline bool is_of_same_store(const bf_race_check *what, const bf_race_rec
 static const uint8_t *stage(const bf_race_check *what, uint32_t mask,
                             uint8_t buffer[BF_EMU_LANES][16]) {
   const bf_emu_kernel *kernel = what->warp->worker->flight->kernel;
+  if (what->warp->stored) {
+    for (unsigned lane = 0; lane < BF_EMU_LANES; lane++)
+      memcpy(buffer[lane], what->warp->stored + lane * what->warp->stored_step, what->width_bytes);
+    return buffer[0];
+  }
   if (!what->is_write || what->is_atomic || what->width_bytes > 16 ||
       what->op->site >= kernel->site_count ||
       kernel->sites[what->op->site].instruction->opcode != BF_PTX_OP_ST)

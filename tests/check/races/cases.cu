@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <cstring>
 #include <cuda_pipeline.h>
+#include <mma.h>
 
 enum { THREADS = 64, BLOCKS = 8 };
 __device__ unsigned tickets;
@@ -72,6 +73,19 @@ __global__ void grid_fine(int *out) {
   cooperative_groups::this_grid().sync();
   out[1024 + blockIdx.x * THREADS + threadIdx.x] = out[(BLOCKS - 1 - blockIdx.x) * THREADS + threadIdx.x];
 }
+
+// A product that all warps store at once: the same values, or values of their own.
+template <bool OWN> __device__ void products(int *memory) {
+  using namespace nvcuda::wmma;
+  fragment<accumulator, 16, 16, 16, float> sum;
+  fill_fragment(sum, OWN ? 1.f + threadIdx.x / 32 : 1.f);
+  store_matrix_sync((float *)memory, sum, 16, mem_row_major); // wmma stores
+  __shared__ float tile[256];
+  store_matrix_sync(tile, sum, 16, mem_row_major);
+}
+
+__global__ void wmma_same(int *memory) { products<false>(memory); }
+__global__ void wmma_race(int *memory) { products<true>(memory); }
 
 __global__ void same_value(int *out) {
   if (threadIdx.x % 2)
@@ -484,6 +498,8 @@ int main(int, char **argument) {
   CASE(grid_race, BLOCKS, 1, memory);
   CASE(tickets_race, BLOCKS, THREADS, memory);
   CASE(tickets_fine, BLOCKS, THREADS, memory);
+  CASE(wmma_same, BLOCKS, THREADS, memory);
+  CASE(wmma_race, 1, THREADS, memory);
   CASE(same_value, BLOCKS, THREADS, memory);
   CASE(other_values, 1, 32, memory);
   CASE(atomics, BLOCKS, THREADS, memory);
