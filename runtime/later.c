@@ -94,10 +94,15 @@ static void say_waiting(rt_context *context, double seconds) {
   if (context->is_awaited_said || hint <= 0 || seconds < hint / SAID_PART)
     return;
   context->is_awaited_said = true;
-  say_kernel(context, "waited", seconds, "for",
-             ", which looks at memory again and again: if it waits for what the program does only "
-             "later, or for another kernel, it never ends; interrupted (Ctrl-C, timeout), exec "
-             "gives the table so far");
+  say_kernel(
+      context, "waited", seconds, "for",
+      context->settings.check.races
+          ? ", which looks at memory again and again: if it waits for what the program does "
+            "only later, or for another kernel, beside which it does not run with --detect "
+            "races, it never ends; interrupted (Ctrl-C, timeout), exec gives the table so far"
+          : ", which looks at memory again and again: if it waits for what the program does "
+            "only later, or for another kernel, it never ends; interrupted (Ctrl-C, "
+            "timeout), exec gives the table so far");
 }
 
 void rt_await(rt_context *context, const void *stream) {
