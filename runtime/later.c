@@ -53,8 +53,8 @@ static bool has_launches(const rt_module *module) {
  * clock of a simulated GPU are made for one launch after the other. */
 static bool may_run_beside(const rt_context *context, const rt_function *function) {
   const bf_run_settings *settings = &context->settings;
-  return function && !function->is_running && !context->gpu && !settings->check.races &&
-         !settings->trace && !settings->accesses && !has_launches(function->module);
+  return function && !function->is_running && !context->gpu && !settings->trace &&
+         !settings->accesses && !has_launches(function->module);
 }
 
 bool rt_is_launch_put_off(const rt_context *context, const void *stream, const void *host) {
@@ -94,15 +94,10 @@ static void say_waiting(rt_context *context, double seconds) {
   if (context->is_awaited_said || hint <= 0 || seconds < hint / SAID_PART)
     return;
   context->is_awaited_said = true;
-  say_kernel(
-      context, "waited", seconds, "for",
-      context->settings.check.races
-          ? ", which looks at memory again and again: if it waits for what the program does "
-            "only later, or for another kernel, beside which it does not run with --detect "
-            "races, it never ends; interrupted (Ctrl-C, timeout), exec gives the table so far"
-          : ", which looks at memory again and again: if it waits for what the program does "
-            "only later, or for another kernel, it never ends; interrupted (Ctrl-C, "
-            "timeout), exec gives the table so far");
+  say_kernel(context, "waited", seconds, "for",
+             ", which looks at memory again and again: if it waits for what the program does only "
+             "later, or for another kernel, it never ends; interrupted (Ctrl-C, timeout), exec "
+             "gives the table so far");
 }
 
 void rt_await(rt_context *context, const void *stream) {

@@ -337,7 +337,8 @@ int rt_start(rt_context *context, rt_function *function, const rt_configuration 
       .is_beside = context->is_busy || rt_may_wait(function),
   };
   rt_device_limit(context, RT_HEAP_LIMIT, &launch.heap_bytes);
-  rt_order_launch(context, how, depth > 0, &launch);
+  rt_followed followed;
+  rt_order_launch(context, how, depth > 0, &launch, &followed);
   bool is_parent = !context->besides;
   const bf_emu_parent *before =
       is_parent ? bf_emu_set_parent(context->emu, &children.parent) : NULL;

@@ -53,12 +53,8 @@ void bf_race_close(bf_emu_flight *flight) {
   struct bf_emu_races *races = flight->races;
   if (!races)
     return;
-  struct bf_race_memory *memory = races->memory;
-  for (size_t i = 0; memory && i < memory->launches; i++)
-    if (memory->launch[i].number == races->number)
-      memory->launch[i].lets_go = races->lets_go;
-  if (memory)
-    memory->open--;
+  if (races->memory)
+    bf_race_end(races);
   free(races->released);
   free(races->acquired);
   free(races->strength);
@@ -80,11 +76,10 @@ int bf_race_open(bf_emu_flight *flight, bf_diagnostic *diagnostic) {
   races->acquired = calloc(blocks, sizeof *races->acquired);
   races->strength = calloc(kernel->site_count + 1, 1);
   races->makers = calloc(flight->workers, sizeof *races->makers);
-  races->clock = 1;
   races->number = launch->number ? launch->number : ++memory->next_number;
   memory->next_number = races->number;
   if (!races->released || !races->acquired || !races->strength || !races->makers ||
-      !bf_race_renew(emu, memory) || !bf_race_note_launch(memory, launch, races->number))
+      !bf_race_renew(emu, races) || !bf_race_note_launch(races, launch))
     return bf_no_memory(diagnostic);
   for (unsigned i = 0; i < kernel->site_count; i++)
     races->strength[i] = strength_of(kernel->sites[i].instruction);
@@ -106,8 +101,9 @@ void bf_race_fence(bf_emu_block *block, bool is_of_device) {
   block->fences++;
   if (!is_of_device || block->index >= BF_RACE_MOST_BLOCKS)
     return;
-  uint32_t now = __atomic_add_fetch(&races->clock, 1, __ATOMIC_RELAXED);
+  uint32_t now = __atomic_add_fetch(&races->memory->clock, 1, __ATOMIC_RELAXED);
   __atomic_store_n(&races->released[block->index], now, __ATOMIC_RELAXED);
+  __atomic_store_n(&races->last_release, now, __ATOMIC_RELAXED);
   __atomic_store_n(&races->acquired[block->index], now, __ATOMIC_RELAXED);
 }
 
@@ -120,6 +116,28 @@ void bf_race_release(bf_emu_warp *warp, bf_emu_block *to) {
 }
 /* ---- Order ---- */
 
+/* Whether an access of a launch that runs beside this one, or did, is ordered before this one as
+ * those of other blocks are; any block's fence will do. */
+static bool has_heard_beside(const bf_race_check *what, const bf_race_record *old) {
+  struct bf_race_memory *memory = what->races->memory;
+  uint64_t block = what->warp->block->index;
+  uint32_t released = 0;
+  pthread_mutex_lock(&memory->lock);
+  for (size_t i = 0; i < memory->launches; i++) {
+    const bf_race_launch *launch = &memory->launch[i];
+    if (launch->number != old->launch)
+      continue;
+    if (launch->races)
+      released = __atomic_load_n(&launch->races->last_release, __ATOMIC_RELAXED);
+    else if (launch->closed > what->races->opened)
+      released = launch->released;
+  }
+  pthread_mutex_unlock(&memory->lock);
+  return released > old->time &&
+         (block >= BF_RACE_MOST_BLOCKS ||
+          __atomic_load_n(&what->races->acquired[block], __ATOMIC_RELAXED) > old->time);
+}
+
 /* Whether an earlier access, of a launch of its own, may overlap with this one in time. */
 bool bf_race_may_overlap(const bf_race_check *what, const bf_race_record *old) {
   const bf_emu_launch *launch = what->warp->worker->flight->launch;
@@ -130,7 +148,7 @@ bool bf_race_may_overlap(const bf_race_check *what, const bf_race_record *old) {
       old->launch == __atomic_load_n(followed, __ATOMIC_RELAXED))
     return false;
   if (!launch->follows(launch->follows_context, old->launch))
-    return true;
+    return !has_heard_beside(what, old);
   __atomic_store_n(followed, old->launch, __ATOMIC_RELAXED);
   return false;
 }
@@ -291,7 +309,7 @@ static bf_race_check describe(bf_emu_warp *warp, const bf_emu_op *op, bf_op kind
                               (uint32_t)block->index,
                               (uint32_t)(block->epoch + block->fences),
                               warp->order,
-                              __atomic_load_n(&races->clock, __ATOMIC_RELAXED),
+                              __atomic_load_n(&races->memory->clock, __ATOMIC_RELAXED),
                               op->site < UINT16_MAX ? (uint16_t)op->site : UINT16_MAX,
                               (uint16_t)((strength != WEAK || what.is_atomic ? BF_RACE_STRONG : 0) |
                                          (is_copy ? BF_RACE_COPY : 0))};
@@ -343,7 +361,7 @@ bool bf_race_has_left_out(const bf_emu_flight *flight) {
 }
 
 uint32_t bf_race_time(const bf_emu_flight *flight) {
-  return __atomic_load_n(&flight->races->clock, __ATOMIC_RELAXED);
+  return __atomic_load_n(&flight->races->memory->clock, __ATOMIC_RELAXED);
 }
 
 bool bf_race_far(bf_emu_warp *warp, const bf_emu_op *op, bf_op kind, unsigned width_bytes,

@@ -4,7 +4,7 @@
 
 #include "emu/race_memory.h"
 
-enum { BF_RACE_LOCKS = 4096, BF_RACE_MOST_BLOCKS = 1 << 26 };
+enum { BF_RACE_MOST_BLOCKS = 1 << 26 };
 
 /* Of records, beside the thread and the bytes of the word: who. */
 enum {
@@ -25,16 +25,17 @@ typedef struct bf_race_makers {
 /* Of a launch. */
 struct bf_emu_races {
   struct bf_race_memory *memory;
-  uint32_t number;
-  uint32_t overlaps; /* the launch that has let this one go, or 0 */
-  bool lets_go;      /* as in bf_race_launch */
-  uint32_t clock;    /* fences of the device so far */
+  bf_race_segment *segment; /* as they were when it began */
+  size_t segments;
+  uint32_t number, opened;
+  uint32_t last_release; /* the device's clock at the last fence of any block */
+  uint32_t overlaps;     /* the launch that has let this one go, or 0 */
+  bool lets_go;          /* as in bf_race_launch */
   uint32_t *released,
       *acquired;     /* per block: the clock at its last fence, at its last strong access */
   uint8_t *strength; /* per site */
   uint32_t followed; /* a launch before this one that it follows, the last that was asked for */
   bf_race_makers *makers; /* per worker */
-  uint8_t lock[BF_RACE_LOCKS];
 };
 
 /* What a store writes, once somebody wants to know it: 16 bytes for each lane. */

@@ -4,21 +4,21 @@
 
 /* The segment of a global address; NULL: it is not checked. The worker remembers it. */
 static bf_race_segment *find_segment(const bf_race_check *what, uint64_t address) {
-  const struct bf_race_memory *memory = what->races->memory;
+  const struct bf_emu_races *races = what->races;
   bf_emu_worker *worker = what->warp->worker;
   bf_race_segment *at = worker->segment;
   if (!at || address < at->first || address >= at->end) {
-    size_t low = 0, high = memory->segments;
+    size_t low = 0, high = races->segments;
     while (low < high) {
       size_t middle = (low + high) / 2;
-      if (memory->segment[middle].end <= address)
+      if (races->segment[middle].end <= address)
         low = middle + 1;
       else
         high = middle;
     }
-    if (low == memory->segments || address < memory->segment[low].first)
+    if (low == races->segments || address < races->segment[low].first)
       return NULL;
-    worker->segment = at = &memory->segment[low];
+    worker->segment = at = &races->segment[low];
   }
   return at->word ? at : NULL;
 }
@@ -126,11 +126,11 @@ static uint32_t pass_narrow_row(const bf_race_check *what, bf_race_segment *of,
 
 /* Keeps others away from the words of a page of memory while they are checked. */
 static void lock_page(struct bf_emu_races *races, uint64_t page) {
-  while (__atomic_test_and_set(&races->lock[page % BF_RACE_LOCKS], __ATOMIC_ACQUIRE))
+  while (__atomic_test_and_set(&races->memory->page_lock[page % BF_RACE_LOCKS], __ATOMIC_ACQUIRE))
     ;
 }
 static void unlock_page(struct bf_emu_races *races, uint64_t page) {
-  __atomic_clear(&races->lock[page % BF_RACE_LOCKS], __ATOMIC_RELEASE);
+  __atomic_clear(&races->memory->page_lock[page % BF_RACE_LOCKS], __ATOMIC_RELEASE);
 }
 
 /* Has the host fetch what the next warp mostly wants; it may lie behind the end of it. */

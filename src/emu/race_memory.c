@@ -1,7 +1,7 @@
 /* What is known of memory by who looks for races: words and lines of every allocation, in memory
  * that the host gives when it is touched, and which launches were there. */
-#include "emu/race_memory.h"
 #include "emu/device.h"
+#include "emu/race_check.h"
 
 #include <stdlib.h>
 #include <sys/mman.h>
@@ -92,6 +92,9 @@ void bf_race_forget(bf_emu *emu) {
   drop(memory->turn, BF_RACE_MAKERS * sizeof *memory->turn);
   free(memory->segment);
   free(memory->launch);
+  free(memory->dropped);
+  free(memory->earlier);
+  pthread_mutex_destroy(&memory->lock);
   free(memory);
   emu->race_memory = NULL;
 }
@@ -105,8 +108,10 @@ static struct bf_race_memory *create(void) {
     memory->maker = reserve(BF_RACE_MAKERS * sizeof *memory->maker, true);
     memory->turn = reserve(BF_RACE_MAKERS * sizeof *memory->turn, true);
   }
-  if (memory && memory->maker && memory->turn)
+  if (memory && memory->maker && memory->turn) {
+    pthread_mutex_init(&memory->lock, NULL);
     return memory;
+  }
   if (memory)
     drop(memory->maker, BF_RACE_MAKERS * sizeof *memory->maker);
   free(memory);
@@ -130,11 +135,14 @@ struct bf_race_memory *bf_race_begin(bf_emu *emu, const bf_emu_launch *launch) {
   struct bf_race_memory *memory = emu->race_memory;
   if (!memory && !(memory = emu->race_memory = create()))
     return NULL;
+  pthread_mutex_lock(&memory->lock);
   memory->most_bytes = launch->race_bytes ? launch->race_bytes : UINT64_MAX / 2;
   bool is_behind_all = launch->number ? memory->next_number <= launch->settled : !launch->follows;
   if (!memory->open && is_behind_all && !launch->overlaps)
     forget_past(memory);
-  memory->open++;
+  if (!memory->open++)
+    memory->clock = 1;
+  pthread_mutex_unlock(&memory->lock);
   return memory;
 }
 
@@ -202,54 +210,129 @@ bool bf_race_ask_words(struct bf_race_memory *memory, bf_race_segment *of, uint6
   return true;
 }
 
-/* Both lists are sorted by address. */
-bool bf_race_renew(bf_emu *emu, struct bf_race_memory *memory) {
-  size_t count = bf_emu_ranges(emu, NULL, 0), old = 0;
-  bf_emu_range *range = malloc((count + 1) * sizeof *range);
-  bf_race_segment *segments = malloc((count + 1) * sizeof *segments);
-  if (!range || !segments) {
-    free(range);
-    free(segments);
-    return false;
+/* Drops a segment, or keeps it until no launch runs that may look at it. */
+static bool drop_later(struct bf_race_memory *memory, const bf_race_segment *old) {
+  if (memory->open == 1) {
+    drop_segment(memory, old);
+    return true;
   }
-  count = bf_emu_ranges(emu, range, count);
+  bf_race_segment *grown =
+      realloc(memory->dropped, (memory->dropped_count + 1) * sizeof *memory->dropped);
+  if (!grown)
+    return false;
+  memory->dropped = grown;
+  memory->dropped[memory->dropped_count++] = *old;
+  return true;
+}
+
+/* The same for an array of segments. */
+static bool free_later(struct bf_race_memory *memory, bf_race_segment *old) {
+  if (memory->open == 1) {
+    free(old);
+    return true;
+  }
+  bf_race_segment **grown =
+      realloc(memory->earlier, (memory->earlier_count + 1) * sizeof *memory->earlier);
+  if (!grown)
+    return false;
+  memory->earlier = grown;
+  memory->earlier[memory->earlier_count++] = old;
+  return true;
+}
+
+/* Fills in the segments of ranges; both lists are sorted by address. */
+static bool fill_segments(struct bf_race_memory *memory, const bf_emu_range *range, size_t count,
+                          bf_race_segment *segments) {
+  size_t old = 0;
+  bool fine = true;
   for (size_t i = 0; i < count; i++) {
     while (old < memory->segments && (memory->segment[old].first < (range[i].address & ~3ull) ||
                                       (memory->segment[old].first == (range[i].address & ~3ull) &&
                                        memory->segment[old].serial != range[i].serial)))
-      drop_segment(memory, &memory->segment[old++]);
+      fine &= drop_later(memory, &memory->segment[old++]);
     if (old < memory->segments && memory->segment[old].serial == range[i].serial)
       segments[i] = memory->segment[old++];
     else
       segments[i] = make_segment(memory, &range[i]);
   }
   while (old < memory->segments)
-    drop_segment(memory, &memory->segment[old++]);
-  free(memory->segment);
-  free(range);
+    fine &= drop_later(memory, &memory->segment[old++]);
+  fine &= free_later(memory, memory->segment);
   memory->segment = segments;
   memory->segments = count;
+  return fine;
+}
+
+bool bf_race_renew(bf_emu *emu, struct bf_emu_races *races) {
+  struct bf_race_memory *memory = races->memory;
+  pthread_mutex_lock(&memory->lock);
+  size_t count = bf_emu_ranges(emu, NULL, 0);
+  bf_emu_range *range = malloc((count + 1) * sizeof *range);
+  bf_race_segment *segments = malloc((count + 1) * sizeof *segments);
+  bool fine = range && segments;
+  if (fine)
+    fine = fill_segments(memory, range, bf_emu_ranges(emu, range, count), segments);
+  else
+    free(segments);
+  free(range);
+  races->segment = memory->segment;
+  races->segments = memory->segments;
+  pthread_mutex_unlock(&memory->lock);
+  return fine;
+}
+
+/* Gives a list of launches room for one more. */
+static bool grow_launches(struct bf_race_memory *memory) {
+  if (memory->launches < memory->launch_capacity)
+    return true;
+  size_t capacity = memory->launches ? 2 * memory->launches : 16;
+  bf_race_launch *grown = realloc(memory->launch, capacity * sizeof *grown);
+  if (!grown)
+    return false;
+  memory->launch = grown;
+  memory->launch_capacity = capacity;
   return true;
 }
 
-bool bf_race_note_launch(struct bf_race_memory *memory, const bf_emu_launch *launch,
-                         uint32_t number) {
+bool bf_race_note_launch(struct bf_emu_races *races, const bf_emu_launch *launch) {
+  struct bf_race_memory *memory = races->memory;
+  pthread_mutex_lock(&memory->lock);
   size_t kept = 0;
   for (size_t i = 0; i < memory->launches; i++)
-    if (launch->number && memory->launch[i].number > launch->settled)
+    if (memory->launch[i].races || (launch->number && memory->launch[i].number > launch->settled))
       memory->launch[kept++] = memory->launch[i];
   memory->launches = kept;
-  if (kept == memory->launch_capacity) {
-    size_t capacity = kept ? 2 * kept : 16;
-    bf_race_launch *grown = realloc(memory->launch, capacity * sizeof *grown);
-    if (!grown)
-      return false;
-    memory->launch = grown;
-    memory->launch_capacity = capacity;
+  bool fine = grow_launches(memory);
+  if (fine) {
+    bf_race_launch *made = &memory->launch[memory->launches++];
+    races->opened = ++memory->events;
+    *made = (bf_race_launch){
+        .races = races, .opened = races->opened, .kernel = launch->kernel, .number = races->number};
+    memcpy(made->grid, launch->grid, sizeof made->grid);
+    memcpy(made->block, launch->block, sizeof made->block);
   }
-  bf_race_launch *made = &memory->launch[memory->launches++];
-  *made = (bf_race_launch){.kernel = launch->kernel, .number = number};
-  memcpy(made->grid, launch->grid, sizeof made->grid);
-  memcpy(made->block, launch->block, sizeof made->block);
-  return true;
+  pthread_mutex_unlock(&memory->lock);
+  return fine;
+}
+
+void bf_race_end(struct bf_emu_races *races) {
+  struct bf_race_memory *memory = races->memory;
+  pthread_mutex_lock(&memory->lock);
+  for (size_t i = 0; i < memory->launches; i++) {
+    bf_race_launch *launch = &memory->launch[i];
+    if (launch->races != races)
+      continue;
+    launch->races = NULL;
+    launch->closed = ++memory->events;
+    launch->released = races->last_release;
+    launch->lets_go = races->lets_go;
+  }
+  memory->open--;
+  for (size_t i = 0; i < memory->dropped_count && !memory->open; i++)
+    drop_segment(memory, &memory->dropped[i]);
+  for (size_t i = 0; i < memory->earlier_count && !memory->open; i++)
+    free(memory->earlier[i]);
+  if (!memory->open)
+    memory->dropped_count = memory->earlier_count = 0;
+  pthread_mutex_unlock(&memory->lock);
 }

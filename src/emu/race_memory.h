@@ -4,6 +4,8 @@
 
 #include "emu/race.h"
 
+#include <pthread.h>
+
 enum { BF_RACE_WORD_BYTES = 4 };
 
 /* An access; 24 bytes. launch 0: none. */
@@ -69,8 +71,13 @@ typedef struct bf_race_segment {
 enum { BF_RACE_REGION_BYTES = 1 << 20 };
 enum { BF_RACE_NOT_ASKED, BF_RACE_GRANTED, BF_RACE_REFUSED };
 
-/* A launch whose accesses are known. */
+enum { BF_RACE_LOCKS = 4096 };
+
+/* A launch whose accesses are known. opened and closed count what begins and ends on the device, so
+ * that launches can be told which ran at the same time. */
 typedef struct bf_race_launch {
+  const struct bf_emu_races *races;  /* while it runs */
+  uint32_t opened, closed, released; /* released: the clock at its last fence, once it has ended */
   const bf_emu_kernel *kernel;
   uint32_t number, grid[3], block[3];
   bool lets_go; /* launches that depend on it may begin before its end */
@@ -92,8 +99,15 @@ struct bf_race_memory {
   size_t segments, capacity;
   bf_race_launch *launch;
   size_t launches, launch_capacity;
-  uint32_t next_number; /* for launches without one */
-  unsigned open;        /* launches that run */
+  uint32_t next_number;     /* for launches without one */
+  unsigned open;            /* launches that run, maybe several beside each other */
+  uint32_t events;          /* that they began and ended */
+  uint32_t clock;           /* fences of the device, since one of those began that run */
+  pthread_mutex_t lock;     /* of launches and segments */
+  bf_race_segment *dropped; /* of freed memory, and earlier arrays of segments, while others run */
+  bf_race_segment **earlier;
+  size_t dropped_count, earlier_count;
+  uint8_t page_lock[BF_RACE_LOCKS];
   /* Who made accesses that slots know, and when; the first one is nobody. In memory that the host
    * gives when it is touched, as the rest. */
   bf_race_maker *maker;
@@ -112,12 +126,13 @@ uint32_t bf_race_number(struct bf_race_memory *memory, uint32_t *count, size_t b
 
 /* What is known to a launch that is about to begin; NULL: out of memory. */
 struct bf_race_memory *bf_race_begin(bf_emu *emu, const bf_emu_launch *launch);
-/* Gives every allocation its segment and drops those of memory that was freed; false: out of
- * memory. */
-bool bf_race_renew(bf_emu *emu, struct bf_race_memory *memory);
+/* Gives every allocation its segment, which races then have, and drops those of memory that was
+ * freed; false: out of memory. */
+bool bf_race_renew(bf_emu *emu, struct bf_emu_races *races);
 /* Notes which launch has a number; those that all later ones follow are forgotten. */
-bool bf_race_note_launch(struct bf_race_memory *memory, const bf_emu_launch *launch,
-                         uint32_t number);
+bool bf_race_note_launch(struct bf_emu_races *races, const bf_emu_launch *launch);
+/* The launch ends. */
+void bf_race_end(struct bf_emu_races *races);
 
 /* Whether so many bytes of records more may be taken, which they then are. */
 bool bf_race_take(struct bf_race_memory *memory, uint64_t bytes);

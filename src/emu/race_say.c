@@ -37,9 +37,10 @@ void bf_race_put_line(char *text, size_t bytes, const bf_emu_kernel *kernel, uns
 /* Says who else was at the byte; false: the launch has ended. */
 bool bf_race_report(const bf_race_check *what, const bf_race_record *other, bool other_writes,
                     unsigned lane, uint64_t address) {
-  const struct bf_race_memory *memory = what->races->memory;
+  struct bf_race_memory *memory = what->races->memory;
   const bf_race_launch *launch = NULL;
   char thread[48] = "", block[48] = "", line[200] = "", text[600], name[160] = "", far[48] = "";
+  pthread_mutex_lock(&memory->lock);
   for (size_t i = 0; i < memory->launches; i++)
     if (memory->launch[i].number == other->launch)
       launch = &memory->launch[i];
@@ -53,6 +54,7 @@ bool bf_race_report(const bf_race_check *what, const bf_race_record *other, bool
                      ? "which this one may run beside until griddepcontrol.wait"
                      : "launched before in another stream");
   }
+  pthread_mutex_unlock(&memory->lock);
   if (what->is_shared && what->owner != what->warp->block)
     snprintf(far, sizeof far, "of block (%u,%u,%u): ", what->owner->id[0], what->owner->id[1],
              what->owner->id[2]);

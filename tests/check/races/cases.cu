@@ -427,6 +427,35 @@ __global__ void patient(const int *in, int *out) {
 static int *memory;
 
 // Two launches, the second of which may begin before the end of the first; between: something else is done.
+// A kernel that waits for one that is launched later, in another stream, and reads what that has written: behind a fence
+// of the writer, or not.
+__global__ void awaits(volatile int *flag, int *data) {
+  while (*flag == 0)
+    ;
+  __threadfence();
+  if (data[threadIdx.x] == -1) // beside reads
+    data[0] = 0;
+}
+
+template <bool FENCE> __global__ void tells(volatile int *flag, int *data) {
+  data[threadIdx.x] = 1; // beside writes
+  if (FENCE)
+    __threadfence();
+  __syncwarp();
+  *flag = 1;
+}
+
+static void run_beside(bool has_fence, int *memory) {
+  cudaStream_t first, second;
+  cudaStreamCreate(&first);
+  cudaStreamCreate(&second);
+  awaits<<<1, 32, 0, first>>>(memory, memory + 64);
+  if (has_fence)
+    tells<true><<<1, 32, 0, second>>>(memory, memory + 64);
+  else
+    tells<false><<<1, 32, 0, second>>>(memory, memory + 64);
+}
+
 static void run_pair(void (*first)(int *), void (*second)(const int *, int *), bool between) {
   cudaLaunchAttribute attribute = {};
   attribute.id = cudaLaunchAttributeProgrammaticStreamSerialization;
@@ -483,6 +512,7 @@ static void run_streams(const char *name) {
 }
 
 int main(int, char **argument) {
+  setenv("CUDA_MODULE_LOADING", "EAGER", 1); // else loading a kernel waits for those that run
   const char *name = argument[1];
   cudaMalloc(&memory, 16384);
   cudaMemset(memory, 0, 16384);
@@ -526,6 +556,12 @@ int main(int, char **argument) {
   CASE(bulk_fine, 1, THREADS, memory + 512, memory);
   if (!strcmp(name, "grid_fine"))
     cudaLaunchCooperativeKernel((const void *)grid_fine, dim3(BLOCKS), dim3(THREADS), arguments, 0, 0);
+  if (!strncmp(name, "beside", 6)) {
+    int *loaded;
+    cudaMalloc(&loaded, 512);
+    cudaMemset(loaded, 0, 512);
+    run_beside(!strcmp(name, "beside_fine"), loaded);
+  }
   if (!strcmp(name, "large_fine")) {
     char *large;
     cudaMalloc(&large, (size_t)2 << 30);
