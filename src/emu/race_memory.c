@@ -7,6 +7,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+enum { SMALL_BYTES = 1 << 22 };
+
 bf_race_line *bf_race_lines(uint64_t bytes) {
   return calloc(bytes / BF_RACE_LINE_BYTES + 2, sizeof(bf_race_line));
 }
@@ -43,6 +45,12 @@ static size_t lines_of(const bf_race_segment *of) {
   return (size_t)((of->end - of->first) / BF_RACE_LINE_BYTES + 2);
 }
 
+/* Bodies, and the lines behind them. */
+static size_t bodies_bytes(const bf_race_segment *of) {
+  size_t lines = lines_of(of);
+  return bodies_of(lines) * sizeof(bf_race_body) + lines * sizeof(bf_race_line);
+}
+
 static size_t pages_of(const struct bf_race_memory *memory, const bf_race_segment *of) {
   return (size_t)(words_bytes(of) / memory->page_bytes) + 1;
 }
@@ -69,15 +77,27 @@ static void drop(void *memory, size_t bytes) {
     munmap(memory, bytes);
 }
 
+/* Records of a segment: of a small one by malloc, as a process may have only so many pieces of
+ * memory of its own, and kernels allocate thousands. */
+static void *get(const bf_race_segment *of, size_t bytes, bool is_huge) {
+  return words_bytes(of) <= SMALL_BYTES ? calloc(bytes, 1) : reserve(bytes, is_huge);
+}
+
+static void give_back(const bf_race_segment *of, void *memory, size_t bytes) {
+  if (words_bytes(of) <= SMALL_BYTES)
+    free(memory);
+  else
+    drop(memory, bytes);
+}
+
 /* Gives back what a segment has, and what it has taken. */
 static void drop_segment(struct bf_race_memory *memory, const bf_race_segment *old) {
   for (size_t i = 0; old->paged && i < pages_of(memory, old); i++)
     memory->bytes -= old->paged[i] ? memory->page_bytes : 0;
   for (size_t i = 0; old->asked && i < regions_of(old); i++)
     memory->bytes -= old->asked[i] == BF_RACE_GRANTED ? region_bytes(old, i) : 0;
-  drop(old->word, words_bytes(old));
-  drop(old->line, lines_of(old) * sizeof *old->line);
-  drop(old->body, bodies_of(lines_of(old)) * sizeof *old->body);
+  give_back(old, old->word, words_bytes(old));
+  give_back(old, old->body, bodies_bytes(old));
   free(old->paged);
   free(old->asked);
 }
@@ -153,11 +173,9 @@ static bf_race_segment make_segment(struct bf_race_memory *memory, const bf_emu_
                           .serial = range->serial};
   made.asked = calloc(regions_of(&made), 1);
   made.paged = calloc(pages_of(memory, &made), 1);
-  made.line = reserve(lines_of(&made) * sizeof *made.line, true);
-  made.body = reserve(bodies_of(lines_of(&made)) * sizeof *made.body, true);
-  made.word = made.asked && made.paged && made.line && made.body
-                  ? reserve(words_bytes(&made), false)
-                  : NULL;
+  made.body = get(&made, bodies_bytes(&made), true);
+  made.line = made.body ? (bf_race_line *)(made.body + bodies_of(lines_of(&made))) : NULL;
+  made.word = made.asked && made.paged && made.body ? get(&made, words_bytes(&made), false) : NULL;
   memory->is_full |= !made.word;
   return made;
 }

@@ -90,7 +90,7 @@ run wmma_race
 grep -q 'race: write .* wrote it .*cases.cu:' "$work/err" || complain 'wmma_race: no race'
 run tickets_race
 grep -q 'race: ' "$work/err" || complain 'tickets_race: no race'
-for case in warp_fine block_fine tickets_fine grid_fine same_value wmma_same beside_fine atomics bytes copy_fine flags_fine streams_fine programmatic_fine \
+for case in warp_fine block_fine tickets_fine grid_fine same_value wmma_same beside_fine many_fine atomics bytes copy_fine flags_fine streams_fine programmatic_fine \
   early_between early_kept early_waits cluster_fine arrival_fine bulk_fine far_fine far_arrival_fine send_fine; do
   none $case
 done

@@ -562,6 +562,13 @@ int main(int, char **argument) {
     cudaMemset(loaded, 0, 512);
     run_beside(!strcmp(name, "beside_fine"), loaded);
   }
+  if (!strcmp(name, "many_fine")) // a process may have 65530 pieces of memory
+    for (int i = 0; i < 40000; i++) {
+      char *piece;
+      cudaMalloc(&piece, 300);
+      if (i == 39999)
+        bytes<<<1, 16>>>(piece);
+    }
   if (!strcmp(name, "large_fine")) {
     char *large;
     cudaMalloc(&large, (size_t)2 << 30);
