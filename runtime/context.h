@@ -162,6 +162,7 @@ typedef struct rt_context {
   bf_run_settings settings; /* what the environment says (docs/runtime.md) */
   const rt_device *device;
   uint64_t room_bytes; /* of the host, when the context was set up */
+  bool says_races_left_out;
   const bf_machine *machine;
   bf_sim_gpu *gpu;      /* launches are simulated on it; NULL: emulated */
   rt_device gpu_device; /* what programs see of it */

@@ -53,8 +53,8 @@ static bool has_launches(const rt_module *module) {
  * clock of a simulated GPU are made for one launch after the other. */
 static bool may_run_beside(const rt_context *context, const rt_function *function) {
   const bf_run_settings *settings = &context->settings;
-  return function && !function->is_running && !context->gpu && !settings->check.races &&
-         !settings->trace && !settings->accesses && !has_launches(function->module);
+  return function && !function->is_running && !context->gpu && !settings->trace &&
+         !settings->accesses && !has_launches(function->module);
 }
 
 bool rt_is_launch_put_off(const rt_context *context, const void *stream, const void *host) {

@@ -258,6 +258,14 @@ static int run(rt_context *context, rt_function *function, bf_emu_launch *launch
                                        : cudaErrorInvalidValue;
   }
   tally->faults += result.fault.kind != BF_EMU_NO_FAULT;
+  if (result.leaves_out_races && !context->says_races_left_out) {
+    context->says_races_left_out = true;
+    rt_say(
+        context,
+        "races: some of the memory that kernels touch is not looked at from here on: there is no "
+        "room for what is known of it, which may take %llu MiB, half of what was free",
+        (unsigned long long)launch->race_bytes >> 20);
+  }
   if (result.fault.kind != BF_EMU_NO_FAULT)
     report_fault(context, &result.fault);
   return cudaSuccess;
@@ -296,6 +304,14 @@ static void *pack_arguments(const bf_emu_kernel *kernel, void **arguments) {
   return block;
 }
 
+/* What is known of memory for the check for races may take half of what the host has left. */
+static uint64_t race_bytes(const rt_context *context) {
+  enum { LEAST = 1 << 26 };
+  uint64_t used = bf_emu_used_bytes(context->emu);
+  uint64_t left = used < context->room_bytes ? context->room_bytes - used : 0;
+  return left / 2 > LEAST ? left / 2 : LEAST;
+}
+
 int rt_start(rt_context *context, rt_function *function, const rt_configuration *how,
              const void *parameters, bool cooperative, unsigned depth) {
   const bf_emu_needs *needs = bf_emu_kernel_needs(function->kernel);
@@ -313,6 +329,7 @@ int rt_start(rt_context *context, rt_function *function, const rt_configuration 
       .workers = (unsigned)context->settings.workers,
       .check_uninitialised = context->settings.check.uninitialised,
       .check_races = context->settings.check.races,
+      .race_bytes = race_bytes(context),
       .stack_bytes = context->limit[0] > 65536 ? context->limit[0] : 0,
       .multiprocessors = (unsigned)context->device->multiprocessors,
       .print = keep_printed,
@@ -320,7 +337,8 @@ int rt_start(rt_context *context, rt_function *function, const rt_configuration 
       .is_beside = context->is_busy || rt_may_wait(function),
   };
   rt_device_limit(context, RT_HEAP_LIMIT, &launch.heap_bytes);
-  rt_order_launch(context, how, depth > 0, &launch);
+  rt_followed followed;
+  rt_order_launch(context, how, depth > 0, &launch, &followed);
   bool is_parent = !context->besides;
   const bf_emu_parent *before =
       is_parent ? bf_emu_set_parent(context->emu, &children.parent) : NULL;

@@ -37,9 +37,12 @@ static rt_order *order_of(rt_context *context) {
 }
 
 static bool follows(void *to, uint32_t number) {
-  const rt_order *order = to;
-  uint32_t behind = order->last - number;
-  return behind >= RT_ORDER_KEPT || order->now.seen[order->slot[number % RT_ORDER_KEPT]] >= number;
+  const rt_followed *own = to;
+  const uint8_t *slot = &own->order->slot[number % RT_ORDER_KEPT];
+  if (number > own->number)
+    return false;
+  return own->number - number >= RT_ORDER_KEPT ||
+         own->now.seen[__atomic_load_n(slot, __ATOMIC_RELAXED)] >= number;
 }
 
 void rt_order_other(const rt_context *context) {
@@ -48,7 +51,7 @@ void rt_order_other(const rt_context *context) {
 }
 
 void rt_order_launch(rt_context *context, const rt_configuration *how, bool is_child,
-                     bf_emu_launch *launch) {
+                     bf_emu_launch *launch, rt_followed *followed) {
   rt_order *order = order_of(context);
   if (!order)
     return;
@@ -70,13 +73,13 @@ void rt_order_launch(rt_context *context, const rt_configuration *how, bool is_c
         merge(clock, &order->clock[i]);
   } else if (!order->is_free[slot])
     merge(clock, &order->clock[LEGACY]);
-  order->now = *clock;
   order->current = slot;
   launch->number = ++order->last;
+  *followed = (rt_followed){order, *clock, launch->number};
   launch->settled = order->settled;
   launch->follows = follows;
-  launch->follows_context = order;
-  order->slot[launch->number % RT_ORDER_KEPT] = (uint8_t)slot;
+  launch->follows_context = followed;
+  __atomic_store_n(&order->slot[launch->number % RT_ORDER_KEPT], (uint8_t)slot, __ATOMIC_RELAXED);
   clock->seen[slot] = launch->number;
 }
 

@@ -17,14 +17,21 @@ typedef struct rt_order {
   unsigned slots, current; /* current: of the launch that was numbered last */
   const void *stream[RT_ORDER_SLOTS];
   bool is_free[RT_ORDER_SLOTS]; /* made not to wait for the legacy default stream */
-  rt_clock clock[RT_ORDER_SLOTS], now;
+  rt_clock clock[RT_ORDER_SLOTS];
   uint8_t slot[RT_ORDER_KEPT]; /* by the number of a launch */
 } rt_order;
+
+/* What a launch follows, which another that is launched while it runs does not change. */
+typedef struct rt_followed {
+  const rt_order *order;
+  rt_clock now;
+  uint32_t number;
+} rt_followed;
 
 /* Numbers a launch that is about to run in a stream, and says what it follows: what a kernel
  * launches follows everything. */
 void rt_order_launch(rt_context *context, const rt_configuration *how, bool is_child,
-                     bf_emu_launch *launch);
+                     bf_emu_launch *launch, rt_followed *followed);
 /* Something else than a launch is done in a stream. */
 void rt_order_other(const rt_context *context);
 /* The host waited. */

@@ -40,6 +40,7 @@ void bf_emu_block_free(bf_emu_block *block) {
   bf_emu_shadow_free(block->shadow);
   free(block->words);
   free(block->lines);
+  free(block->bodies);
   free(block->reads);
   free(block->proxy);
   bf_passed_free(block);
@@ -115,6 +116,7 @@ static bool add_extras(bf_emu_block *block, const bf_emu_flight *flight) {
   if (flight->races) {
     block->words = bf_race_words(block->shared_bytes);
     block->lines = bf_race_lines(block->shared_bytes);
+    block->bodies = bf_race_bodies(block->shared_bytes);
     if (bf_proxy_is_used(flight->kernel))
       block->proxy = bf_proxy_create(block->shared_bytes);
     if (bf_race_may_defer(flight))
@@ -122,8 +124,8 @@ static bool add_extras(bf_emu_block *block, const bf_emu_flight *flight) {
   }
   block->is_checked = block->shadow || block->words;
   return (!launch->check_uninitialised || block->shadow) &&
-         (!flight->races ||
-          (block->words && block->lines && (block->proxy || !bf_proxy_is_used(flight->kernel))));
+         (!flight->races || (block->words && block->lines && block->bodies &&
+                             (block->proxy || !bf_proxy_is_used(flight->kernel))));
 }
 
 bf_emu_block *bf_emu_block_make(const bf_emu_flight *flight, void *memory) {

@@ -341,6 +341,7 @@ typedef struct bf_emu_launch {
   bool is_beside;           /* others may change memory meanwhile, even with one worker */
   bool check_uninitialised; /* shared memory read before it was written */
   bool check_races;         /* between threads, blocks and launches (race.c) */
+  uint64_t race_bytes;      /* that what is known of global memory may take for that; 0: any */
   /* With check_races: the number of this launch, from 1 on and growing (0: none), of the last one
    * that all later launches follow, and whether this one follows an earlier one that is not among
    * those. NULL: it follows all. */
@@ -382,6 +383,7 @@ typedef struct bf_emu_result {
   uint64_t warp_instructions;
   uint64_t thread_instructions; /* lanes that executed them, summed */
   unsigned workers;             /* that ran */
+  bool leaves_out_races;        /* race_bytes were not enough: some memory was not looked at */
 } bf_emu_result;
 
 /* Runs a kernel. Errors are those of the launch itself (BF_BAD_INPUT: sizes that do not fit;

@@ -367,6 +367,8 @@ struct bf_emu_warp {
   const bf_emu_op *test;    /* the last test of an mbarrier, where it failed, or NULL */
   uint64_t test_address;    /* of that mbarrier */
   uint32_t order;           /* meetings of lanes so far */
+  const uint8_t *stored;    /* what a store other than st is about to write, or NULL: of lane 0, */
+  unsigned stored_step;     /* and so many bytes on of each next one */
   uint64_t lined_up;        /* of line_up.c: the block's epoch when it last did */
   bool is_lining_up;        /* it has given up its turn for that */
   bool is_fetching;         /* or while memory is fetched for a load (fetch.c), */
@@ -418,6 +420,7 @@ typedef struct bf_emu_block {
   uint64_t fences;              /* made by its threads */
   struct bf_race_word *words;   /* who accessed shared memory, or NULL */
   struct bf_race_line *lines;   /* the same for lines of it */
+  union bf_race_body *bodies;   /* of those */
   struct bf_race_reads *reads;  /* of deferred.c, or NULL */
   uint64_t written;             /* the time of deferred.c at which its shared memory last was */
   struct bf_emu_proxy *proxy;   /* of proxy.c, or NULL */
@@ -445,7 +448,7 @@ typedef struct bf_emu_worker {
   const uint64_t *clock;            /* of a simulator, or NULL: instructions count as cycles */
   uint64_t looked_cycles;           /* what looks at the clock have taken */
   uint64_t changes;                 /* of mbarriers and of barriers of clusters */
-  const void *segment;              /* of race.c, that was used last */
+  void *segment;                    /* of race_global.c, that was used last */
   struct bf_emu_matrices *matrices; /* of run_wgmma.c, that were read before, or NULL */
   bf_lined *const *tally;           /* of the observer; NULL: it is told of all */
   uint32_t tickets;                 /* that copies have had */

@@ -622,7 +622,9 @@ int bf_emu_flight_open(bf_emu *emu, const bf_emu_launch *launch, bf_emu_flight *
 
 int bf_emu_flight_result(const bf_emu_flight *flight, bf_emu_result *result,
                          bf_diagnostic *diagnostic) {
-  *result = (bf_emu_result){.fault = flight->fault, .workers = flight->workers};
+  *result = (bf_emu_result){.fault = flight->fault,
+                            .workers = flight->workers,
+                            .leaves_out_races = bf_race_has_left_out(flight)};
   for (unsigned i = 0; i < flight->workers; i++) {
     result->warp_instructions += flight->worker[i].warp_instructions;
     result->thread_instructions += flight->worker[i].thread_instructions;

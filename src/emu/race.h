@@ -13,12 +13,17 @@ bf_race_word *bf_race_words(uint64_t bytes);
 /* The same for lines, which stand for words that are accessed alike. */
 typedef struct bf_race_line bf_race_line;
 bf_race_line *bf_race_lines(uint64_t bytes);
+typedef union bf_race_body bf_race_body;
+bf_race_body *bf_race_bodies(uint64_t bytes);
 
 /* Gets a launch ready that checks for races: flight->races. */
 int bf_race_open(bf_emu_flight *flight, bf_diagnostic *diagnostic);
 void bf_race_close(bf_emu_flight *flight);
 /* Forgets what earlier launches did to global memory: of a device that ends, or loses code. */
 void bf_race_forget(bf_emu *emu);
+
+/* Whether some memory was not looked at, as records may take no more (race_bytes of launches). */
+bool bf_race_has_left_out(const bf_emu_flight *flight);
 
 /* Checks an access of the lanes in shared and in global (addresses in inside) and takes note of it;
  * false: it was a fault, which has been said. */

@@ -158,6 +158,14 @@ static void move_all(uint8_t *memory, uint64_t g, uint64_t t, uint8_t *first, un
     MOVE_ALL(uint64_t)
 }
 
+/* Notes for who looks for races what a store writes of a register, from an offset on. */
+static void note_stored(bf_emu_warp *warp, const matrix_transfer *transfer, unsigned r,
+                        unsigned offset) {
+  const bf_fragment *f = &transfer->fragment;
+  warp->stored = transfer->is_store ? warp->registers + f->place[r] + offset : NULL;
+  warp->stored_step = f->register_bytes;
+}
+
 /* Moves all registers; false: the launch has ended. */
 static bool move_area(bf_emu_warp *warp, const bf_emu_op *op, const bf_near_access *what,
                       const area *from, bool whole) {
@@ -178,7 +186,10 @@ static bool move_area(bf_emu_warp *warp, const bf_emu_op *op, const bf_near_acce
       uint64_t offset = transfer->at[r][i].line * pitch + transfer->at[r][i].element * size;
       for (unsigned lane = 0; lane < BF_EMU_LANES; lane++)
         shared[lane] = apart[lane] + (uint32_t)offset;
-      if (from->is_shared && !bf_near_tell_shared(warp, op, what, UINT32_MAX, shared))
+      note_stored(warp, transfer, r, i * what->width_bytes);
+      bool fine = !from->is_shared || bf_near_tell_shared(warp, op, what, UINT32_MAX, shared);
+      warp->stored = NULL;
+      if (!fine)
         return false;
       move_all(from->memory + offset, g, t, warp->registers + f->place[r] + i * what->width_bytes,
                f->register_bytes, what->width_bytes, transfer->is_store);
@@ -216,7 +227,10 @@ static const bf_emu_op *run_transfer(bf_emu_warp *warp, const bf_emu_op *op) {
   for (unsigned r = 0; r < f->registers; r++)
     for (unsigned i = 0; i < (whole ? 1 : f->per_register); i++) {
       element_addresses(warp, transfer, r, i, start, distance, address);
-      if (!bf_near_reach_at(warp, op, &what, lanes, address, pointer))
+      note_stored(warp, transfer, r, i * bytes);
+      bool fine = bf_near_reach_at(warp, op, &what, lanes, address, pointer);
+      warp->stored = NULL;
+      if (!fine)
         return NULL;
       move(warp, transfer, r, i * bytes, bytes, lanes, pointer);
     }

@@ -149,6 +149,14 @@ static void pass_on(int number) {
     kill(running, number);
 }
 
+/* The same for an interrupt that a process has sent; that of a terminal reaches the program, too.
+ */
+static void pass_on_sent(int number, siginfo_t *info, void *context) {
+  (void)context;
+  if (info->si_code <= 0)
+    pass_on(number);
+}
+
 /* Has requests to end go to the program, or, where it is 0, to this process as before. */
 static void pass_requests(pid_t program) {
   static const int requests[] = {SIGTERM, SIGHUP};
@@ -167,9 +175,10 @@ static void pass_requests(pid_t program) {
 /* Runs the program with these streams. */
 static int run(const bf_process *process, const int stream[3], bf_process_end *end,
                bf_diagnostic *diagnostic) {
-  struct sigaction ignore = {.sa_handler = SIG_IGN}, interrupt, quit;
-  sigaction(SIGINT, process->has_terminal ? &ignore : NULL, &interrupt);
-  sigaction(SIGQUIT, process->has_terminal ? &ignore : NULL, &quit);
+  struct sigaction pass = {.sa_sigaction = pass_on_sent, .sa_flags = SA_SIGINFO}, interrupt, quit;
+  sigemptyset(&pass.sa_mask);
+  sigaction(SIGINT, process->has_terminal ? &pass : NULL, &interrupt);
+  sigaction(SIGQUIT, process->has_terminal ? &pass : NULL, &quit);
   fflush(NULL);
   pid_t child = fork();
   int reason = errno;

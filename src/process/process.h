@@ -16,7 +16,8 @@ typedef struct bf_process {
   char **environment;                 /* its variables, ending with NULL; NULL: ours */
   bool output_is_error;               /* what it prints goes where its errors go */
   bool keeps_output; /* what it prints is in output and error of its end; it reads nothing */
-  bool has_terminal; /* Ctrl-C is for the program, not for this process, as is a request to end */
+  bool has_terminal; /* Ctrl-C is for the program, not for this process, as are interrupts that are
+                      * sent and requests to end */
   /* With one of these it is watched: it has a process group of its own, which is killed after so
    * many seconds (0: never), and once tick, called about twenty times a second, returns false. */
   double limit_seconds;

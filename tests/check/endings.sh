@@ -65,6 +65,7 @@ for how in wait long; do
   is_ended $how TERM program 143 1 "$more"
   is_ended $how TERM exec 143 1 "$more"
   is_ended $how INT program 130 1 "$more"
+  is_ended $how INT exec 130 1 "$more"
   is_ended $how KILL program 137 1 "$more"
 done
 echo "$faults faults"

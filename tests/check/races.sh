@@ -82,9 +82,15 @@ finds send_race "$(line send sends)" "$(line send reads)" 'thread \([0-9]+,0,0\)
 either send_over_race "$(line send_over_race sends)" "$(line send_over_race reads)" 'thread \([0-9]+,0,0\) (wrote it|read it|of the cluster stores)'
 finds early_race "$(line early writes)" "$(line early reads)" \
   'block \(0,0,0\), thread \([0-9]+,0,0\) of kernel lets_go, which this one may run beside until griddepcontrol.wait, wrote it'
+# The two run beside each other.
+run beside_race
+grep -Eq "^bankfold: race: read .* of kernel tells<false>, launched before in another stream, wrote it at [^ ]*cases.cu:$(line beside writes), .*cases.cu:$(line beside reads)(,|$)" "$work/err" ||
+  complain 'beside_race: no message with both lines'
+run wmma_race
+grep -q 'race: write .* wrote it .*cases.cu:' "$work/err" || complain 'wmma_race: no race'
 run tickets_race
 grep -q 'race: ' "$work/err" || complain 'tickets_race: no race'
-for case in warp_fine block_fine tickets_fine grid_fine same_value atomics bytes copy_fine flags_fine streams_fine programmatic_fine \
+for case in warp_fine block_fine tickets_fine grid_fine same_value wmma_same beside_fine many_fine atomics bytes copy_fine flags_fine streams_fine programmatic_fine \
   early_between early_kept early_waits cluster_fine arrival_fine bulk_fine far_fine far_arrival_fine send_fine; do
   none $case
 done
@@ -96,6 +102,13 @@ fi
 # Its accesses are done, unlike those that are out of bounds.
 if grep 'race: ' "$work/err" | grep -Eq 'is dropped|it reads 0'; then
   complain 'warp_race --keep-going: an access is called dropped that was done'
+fi
+# Memory for which there is no room is said, once, and not looked at; the program does not notice.
+none large_fine
+grep -q 'not looked at' "$work/err" && complain 'large_fine: something is left out'
+(ulimit -v 8000000 && run large_fine)
+if [ "$(grep -c 'races: .*not looked at' "$work/err")" != 1 ] || [ "$(cat "$work/out")" != cudaSuccess ]; then
+  complain 'large_fine with little memory: not said, or an error'
 fi
 echo "races: $faults faults"
 [ $faults = 0 ]

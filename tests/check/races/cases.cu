@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <cstring>
 #include <cuda_pipeline.h>
+#include <mma.h>
 
 enum { THREADS = 64, BLOCKS = 8 };
 __device__ unsigned tickets;
@@ -72,6 +73,19 @@ __global__ void grid_fine(int *out) {
   cooperative_groups::this_grid().sync();
   out[1024 + blockIdx.x * THREADS + threadIdx.x] = out[(BLOCKS - 1 - blockIdx.x) * THREADS + threadIdx.x];
 }
+
+// A product that all warps store at once: the same values, or values of their own.
+template <bool OWN> __device__ void products(int *memory) {
+  using namespace nvcuda::wmma;
+  fragment<accumulator, 16, 16, 16, float> sum;
+  fill_fragment(sum, OWN ? 1.f + threadIdx.x / 32 : 1.f);
+  store_matrix_sync((float *)memory, sum, 16, mem_row_major); // wmma stores
+  __shared__ float tile[256];
+  store_matrix_sync(tile, sum, 16, mem_row_major);
+}
+
+__global__ void wmma_same(int *memory) { products<false>(memory); }
+__global__ void wmma_race(int *memory) { products<true>(memory); }
 
 __global__ void same_value(int *out) {
   if (threadIdx.x % 2)
@@ -413,6 +427,35 @@ __global__ void patient(const int *in, int *out) {
 static int *memory;
 
 // Two launches, the second of which may begin before the end of the first; between: something else is done.
+// A kernel that waits for one that is launched later, in another stream, and reads what that has written: behind a fence
+// of the writer, or not.
+__global__ void awaits(volatile int *flag, int *data) {
+  while (*flag == 0)
+    ;
+  __threadfence();
+  if (data[threadIdx.x] == -1) // beside reads
+    data[0] = 0;
+}
+
+template <bool FENCE> __global__ void tells(volatile int *flag, int *data) {
+  data[threadIdx.x] = 1; // beside writes
+  if (FENCE)
+    __threadfence();
+  __syncwarp();
+  *flag = 1;
+}
+
+static void run_beside(bool has_fence, int *memory) {
+  cudaStream_t first, second;
+  cudaStreamCreate(&first);
+  cudaStreamCreate(&second);
+  awaits<<<1, 32, 0, first>>>(memory, memory + 64);
+  if (has_fence)
+    tells<true><<<1, 32, 0, second>>>(memory, memory + 64);
+  else
+    tells<false><<<1, 32, 0, second>>>(memory, memory + 64);
+}
+
 static void run_pair(void (*first)(int *), void (*second)(const int *, int *), bool between) {
   cudaLaunchAttribute attribute = {};
   attribute.id = cudaLaunchAttributeProgrammaticStreamSerialization;
@@ -469,6 +512,7 @@ static void run_streams(const char *name) {
 }
 
 int main(int, char **argument) {
+  setenv("CUDA_MODULE_LOADING", "EAGER", 1); // else loading a kernel waits for those that run
   const char *name = argument[1];
   cudaMalloc(&memory, 16384);
   cudaMemset(memory, 0, 16384);
@@ -484,6 +528,8 @@ int main(int, char **argument) {
   CASE(grid_race, BLOCKS, 1, memory);
   CASE(tickets_race, BLOCKS, THREADS, memory);
   CASE(tickets_fine, BLOCKS, THREADS, memory);
+  CASE(wmma_same, BLOCKS, THREADS, memory);
+  CASE(wmma_race, 1, THREADS, memory);
   CASE(same_value, BLOCKS, THREADS, memory);
   CASE(other_values, 1, 32, memory);
   CASE(atomics, BLOCKS, THREADS, memory);
@@ -510,6 +556,24 @@ int main(int, char **argument) {
   CASE(bulk_fine, 1, THREADS, memory + 512, memory);
   if (!strcmp(name, "grid_fine"))
     cudaLaunchCooperativeKernel((const void *)grid_fine, dim3(BLOCKS), dim3(THREADS), arguments, 0, 0);
+  if (!strncmp(name, "beside", 6)) {
+    int *loaded;
+    cudaMalloc(&loaded, 512);
+    cudaMemset(loaded, 0, 512);
+    run_beside(!strcmp(name, "beside_fine"), loaded);
+  }
+  if (!strcmp(name, "many_fine")) // a process may have 65530 pieces of memory
+    for (int i = 0; i < 40000; i++) {
+      char *piece;
+      cudaMalloc(&piece, 300);
+      if (i == 39999)
+        bytes<<<1, 16>>>(piece);
+    }
+  if (!strcmp(name, "large_fine")) {
+    char *large;
+    cudaMalloc(&large, (size_t)2 << 30);
+    bytes<<<BLOCKS, THREADS>>>(large);
+  }
   run_streams(name);
   if (!strcmp(name, "early_race"))
     run_pair(lets_go, early, false);
