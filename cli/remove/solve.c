@@ -180,7 +180,7 @@ static int solve_arrays(const settings *own, bf_loaded_cases *cases, const bf_so
   return BF_OK;
 }
 
-/* Different accesses of all traces that are kept: 1.3 GB of them. */
+/* Different accesses of all traces that are kept: 0.8 GB of them. */
 enum { MOST_DIFFERENT = 1 << 22 };
 
 /* Every trace on every machine. */

@@ -93,9 +93,10 @@ bf_trace_limits bf_machine_limits(const bf_machine *machine);
 int bf_workload_take(bf_trace *trace, const char *name, bf_workload **workload,
                      bf_diagnostic *diagnostic);
 /* The same in bounded memory: where a trace has more than `most` different accesses, half of them
- * are left out, and again (bf_workload_thin). */
-int bf_workload_sample(bf_trace *trace, const char *name, size_t most, bf_workload **workload,
-                       bf_diagnostic *diagnostic);
+ * are left out, and again (bf_workload_thin). With up to 32 lanes the workload is narrow
+ * (bf_workload_create_narrow). */
+int bf_workload_sample(bf_trace *trace, const char *name, size_t most, unsigned lanes,
+                       bf_workload **workload, bf_diagnostic *diagnostic);
 /* The same for a file. */
 int bf_workload_read_sample(const char *path, bf_trace_form form, size_t most,
                             const bf_machine *machine, bf_workload **workload,

@@ -76,13 +76,13 @@ static int read_all(bf_trace *trace, const char *name, size_t most, bf_workload 
   return error;
 }
 
-int bf_workload_sample(bf_trace *trace, const char *name, size_t most, bf_workload **out,
-                       bf_diagnostic *diagnostic) {
+/* Reads what is left of a trace with a new workload, which is not one where memory was exhausted.
+ */
+static int fill(bf_trace *trace, const char *name, size_t most, int created, bf_workload *workload,
+                bf_workload **out, bf_diagnostic *diagnostic) {
   *out = NULL;
-  bf_workload *workload;
-  int error = bf_workload_create(&workload) == BF_OK
-                  ? read_all(trace, name, most, workload, diagnostic)
-                  : bf_no_memory(diagnostic);
+  int error = created == BF_OK ? read_all(trace, name, most, workload, diagnostic)
+                               : bf_no_memory(diagnostic);
   if (error)
     bf_workload_free(workload);
   else
@@ -90,9 +90,18 @@ int bf_workload_sample(bf_trace *trace, const char *name, size_t most, bf_worklo
   return error;
 }
 
+int bf_workload_sample(bf_trace *trace, const char *name, size_t most, unsigned lanes,
+                       bf_workload **out, bf_diagnostic *diagnostic) {
+  bf_workload *workload = NULL;
+  int created = lanes <= 32 ? bf_workload_create_narrow(&workload) : bf_workload_create(&workload);
+  return fill(trace, name, most, created, workload, out, diagnostic);
+}
+
 int bf_workload_take(bf_trace *trace, const char *name, bf_workload **out,
                      bf_diagnostic *diagnostic) {
-  return bf_workload_sample(trace, name, SIZE_MAX, out, diagnostic);
+  bf_workload *workload = NULL;
+  int created = bf_workload_create(&workload);
+  return fill(trace, name, SIZE_MAX, created, workload, out, diagnostic);
 }
 
 int bf_workload_read(const char *path, const bf_machine *machine, bf_workload **out,
@@ -102,7 +111,13 @@ int bf_workload_read(const char *path, const bf_machine *machine, bf_workload **
 
 int bf_workload_read_form(const char *path, bf_trace_form form, const bf_machine *machine,
                           bf_workload **out, bf_diagnostic *diagnostic) {
-  return bf_workload_read_sample(path, form, SIZE_MAX, machine, out, diagnostic);
+  *out = NULL;
+  bf_trace_limits limits = bf_machine_limits(machine);
+  bf_trace *trace;
+  BF_TRY(bf_trace_open_form(path, form, &limits, &trace, diagnostic));
+  int error = bf_workload_take(trace, path, out, diagnostic);
+  bf_trace_close(trace);
+  return error;
 }
 
 int bf_workload_read_sample(const char *path, bf_trace_form form, size_t most,
@@ -112,7 +127,7 @@ int bf_workload_read_sample(const char *path, bf_trace_form form, size_t most,
   bf_trace_limits limits = bf_machine_limits(machine);
   bf_trace *trace;
   BF_TRY(bf_trace_open_form(path, form, &limits, &trace, diagnostic));
-  int error = bf_workload_sample(trace, path, most, out, diagnostic);
+  int error = bf_workload_sample(trace, path, most, limits.lanes, out, diagnostic);
   bf_trace_close(trace);
   return error;
 }
