@@ -46,10 +46,13 @@ double bf_cases_judge_seconds(const bf_loaded_cases *loaded);
 int bf_cases_judge(bf_loaded_cases *loaded, const char *hash, const bf_joint *joint, double until,
                    bf_diagnostic *diagnostic);
 
-/* Where options have further cases, which must be on the same machine: *merged becomes all their
- * accesses with those of workload, which the caller frees; else NULL. */
-int bf_cases_merge(const bf_machine *machine, const bf_workload *workload,
-                   const bf_solve_options *options, bf_workload **merged,
-                   bf_diagnostic *diagnostic);
+/* A workload with the further cases of options, which must be on the same machine. */
+typedef struct bf_gathered {
+  bf_solve_case *item; /* free it */
+  bf_cases cases;
+  bf_extent extent;
+} bf_gathered;
+int bf_cases_gather(const bf_machine *machine, const bf_workload *workload,
+                    const bf_solve_options *options, bf_gathered *all, bf_diagnostic *diagnostic);
 
 #endif

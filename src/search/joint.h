@@ -17,13 +17,7 @@ int bf_solve_joint_watched(const bf_machine *machine, const bf_workload *workloa
                            const bf_solve_options *options, const bf_search_watch *watch,
                            bf_joint *joint, bf_diagnostic *diagnostic);
 
-/* The accesses with data that begin base_bytes later, and with pad_words after every row_words. */
-int bf_joint_move(const bf_machine *machine, const bf_workload *workload, const bf_joint *how,
-                  size_t step, bf_workload **moved, bf_diagnostic *diagnostic);
-/* The conflicts that a hash leaves of data that are moved so; where there is no time for all
- * accesses until then (bf_seconds, 0: there is), estimated from some that are spread over them. */
-int bf_joint_count(const bf_machine *machine, const bf_workload *workload, const bf_joint *how,
-                   const bf_hash *hash, double until, bf_estimate *estimate,
-                   bf_diagnostic *diagnostic);
+/* An access with data that begin base_bytes later, and with pad_words after every row_words. */
+void bf_joint_move(const bf_machine *machine, const bf_joint *how, bf_access *access);
 
 #endif
