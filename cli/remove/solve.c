@@ -183,9 +183,9 @@ static int solve_arrays(const settings *own, bf_loaded_cases *cases, const bf_so
 /* Different accesses of all traces that are kept: 0.8 GB of them. */
 enum { MOST_DIFFERENT = 1 << 22 };
 
-/* Every trace on every machine. */
-static int load(const settings *own, int count, char **arguments, bf_loaded_cases *cases,
-                bf_diagnostic *diagnostic) {
+/* Every trace on every machine. Half of the limit is for reading. */
+static int load(const settings *own, int count, char **arguments, double limit,
+                bf_loaded_cases *cases, bf_diagnostic *diagnostic) {
   const char *machine[CLI_MOST_TEXTS + 1] = {own->common.machine ? own->common.machine : "hopper"};
   for (unsigned i = 0; i < own->also.count; i++)
     machine[i + 1] = own->also.text[i];
@@ -194,7 +194,8 @@ static int load(const settings *own, int count, char **arguments, bf_loaded_case
                           .form = cli_trace_form(own->from),
                           .machine = machine,
                           .machines = own->also.count + 1,
-                          .most_accesses = MOST_DIFFERENT / (size_t)count};
+                          .most_accesses = MOST_DIFFERENT / (size_t)count,
+                          .seconds = limit / 2};
   BF_TRY(cli_overrides(&own->common, &query.overrides, diagnostic));
   return bf_cases_load(&query, cases, diagnostic);
 }
@@ -214,7 +215,7 @@ static int solve(const void *given, int count, char **arguments) {
   bf_loaded_cases cases = {0};
   bf_text text = {0};
   double started = bf_seconds();
-  int error = load(&own, count, arguments, &cases, &diagnostic);
+  int error = load(&own, count, arguments, to.time_limit_seconds, &cases, &diagnostic);
   if (!error) {
     double limit = to.time_limit_seconds, judging = bf_cases_judge_seconds(&cases);
     double until = limit > 0 ? started + limit : 0;

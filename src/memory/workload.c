@@ -4,6 +4,9 @@
 
 #include <stdlib.h>
 
+/* Steps after which the clock is looked at. */
+enum { STEPS_TIMED = 1 << 12 };
+
 static int explain(int error, const char *path, bf_diagnostic *diagnostic) {
   if (error == BF_UNSUPPORTED)
     return bf_fail_file(diagnostic, error, path,
@@ -14,8 +17,8 @@ static int explain(int error, const char *path, bf_diagnostic *diagnostic) {
 /* A workload that is being read, and which of its accesses each slot of the reader stands for. */
 typedef struct reading {
   bf_workload *workload;
-  size_t most; /* different accesses after which they are thinned out */
-  int error;   /* of places that were found while repeats were told */
+  bf_reading_limits *limits;
+  int error; /* of places that were found while repeats were told */
   size_t index_without_slot;
   size_t index[BF_REPEATS];
 } reading;
@@ -36,19 +39,34 @@ static int thin_out(reading *r, bf_repeats *repeats) {
   return r->error ? r->error : bf_workload_thin(r->workload);
 }
 
+/* Whether there is no time for more; asked now and then, so that some accesses are always read. */
+static bool is_late(const bf_trace *trace, bf_reading_limits *limits) {
+  uint64_t bytes, size;
+  if (limits->until <= 0 || bf_seconds() < limits->until)
+    return false;
+  bf_trace_place(trace, &bytes, &size);
+  if (size == 0)
+    return false;
+  limits->read = (double)bytes / (double)size;
+  return true;
+}
+
 static int add_all(bf_trace *trace, const char *path, reading *r, bf_repeats *repeats,
                    bf_diagnostic *diagnostic) {
   const bf_access *access = NULL;
   uint32_t slot;
   int result, error = BF_OK;
+  unsigned steps = 0;
   while (!error && (result = bf_trace_step_past(trace, repeats, &access, &slot, diagnostic)) != 0) {
     if (result < 0)
       return result;
+    if ((result == 2 || ++steps % STEPS_TIMED == 0) && is_late(trace, r->limits))
+      break;
     size_t *index = slot == BF_REPEATS_NONE ? &r->index_without_slot : &r->index[slot];
     if (result == 1)
       error = bf_workload_place_later(r->workload, access, index);
     error = r->error ? r->error : error;
-    if (!error && bf_workload_size(r->workload) > r->most)
+    if (!error && bf_workload_size(r->workload) > r->limits->most)
       error = thin_out(r, repeats);
   }
   if (!error)
@@ -60,14 +78,15 @@ static int add_all(bf_trace *trace, const char *path, reading *r, bf_repeats *re
 }
 
 /* Adds all accesses that are left in a trace. */
-static int read_all(bf_trace *trace, const char *name, size_t most, bf_workload *workload,
-                    bf_diagnostic *diagnostic) {
+static int read_all(bf_trace *trace, const char *name, bf_reading_limits *limits,
+                    bf_workload *workload, bf_diagnostic *diagnostic) {
   reading *r = calloc(1, sizeof *r);
   bf_repeats *repeats = NULL;
   if (!r)
     return bf_no_memory(diagnostic);
   r->workload = workload;
-  r->most = most;
+  r->limits = limits;
+  limits->read = 1;
   int error = bf_repeats_create(add_repeats, r, &repeats, diagnostic);
   if (!error)
     error = add_all(trace, name, r, repeats, diagnostic);
@@ -78,10 +97,10 @@ static int read_all(bf_trace *trace, const char *name, size_t most, bf_workload 
 
 /* Reads what is left of a trace with a new workload, which is not one where memory was exhausted.
  */
-static int fill(bf_trace *trace, const char *name, size_t most, int created, bf_workload *workload,
-                bf_workload **out, bf_diagnostic *diagnostic) {
+static int fill(bf_trace *trace, const char *name, bf_reading_limits *limits, int created,
+                bf_workload *workload, bf_workload **out, bf_diagnostic *diagnostic) {
   *out = NULL;
-  int error = created == BF_OK ? read_all(trace, name, most, workload, diagnostic)
+  int error = created == BF_OK ? read_all(trace, name, limits, workload, diagnostic)
                                : bf_no_memory(diagnostic);
   if (error)
     bf_workload_free(workload);
@@ -90,18 +109,19 @@ static int fill(bf_trace *trace, const char *name, size_t most, int created, bf_
   return error;
 }
 
-int bf_workload_sample(bf_trace *trace, const char *name, size_t most, unsigned lanes,
+int bf_workload_sample(bf_trace *trace, const char *name, bf_reading_limits *limits, unsigned lanes,
                        bf_workload **out, bf_diagnostic *diagnostic) {
   bf_workload *workload = NULL;
   int created = lanes <= 32 ? bf_workload_create_narrow(&workload) : bf_workload_create(&workload);
-  return fill(trace, name, most, created, workload, out, diagnostic);
+  return fill(trace, name, limits, created, workload, out, diagnostic);
 }
 
 int bf_workload_take(bf_trace *trace, const char *name, bf_workload **out,
                      bf_diagnostic *diagnostic) {
   bf_workload *workload = NULL;
+  bf_reading_limits all = {.most = SIZE_MAX};
   int created = bf_workload_create(&workload);
-  return fill(trace, name, SIZE_MAX, created, workload, out, diagnostic);
+  return fill(trace, name, &all, created, workload, out, diagnostic);
 }
 
 int bf_workload_read(const char *path, const bf_machine *machine, bf_workload **out,
@@ -120,7 +140,7 @@ int bf_workload_read_form(const char *path, bf_trace_form form, const bf_machine
   return error;
 }
 
-int bf_workload_read_sample(const char *path, bf_trace_form form, size_t most,
+int bf_workload_read_sample(const char *path, bf_trace_form form, bf_reading_limits *most,
                             const bf_machine *machine, bf_workload **out,
                             bf_diagnostic *diagnostic) {
   *out = NULL;

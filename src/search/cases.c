@@ -29,7 +29,7 @@ static int load_machines(const bf_cases_query *query, bf_loaded_cases *loaded,
 
 int bf_cases_load(const bf_cases_query *query, bf_loaded_cases *loaded, bf_diagnostic *diagnostic) {
   *loaded = (bf_loaded_cases){
-      .machines = query->machines, .workloads = query->paths, .kept = 1, .counted = 1};
+      .machines = query->machines, .workloads = query->paths, .kept = 1, .read = 1, .counted = 1};
   loaded->machine = calloc(query->machines, sizeof *loaded->machine);
   loaded->workload = calloc(query->paths, sizeof *loaded->workload);
   loaded->item = calloc(query->machines * query->paths, sizeof *loaded->item);
@@ -37,9 +37,13 @@ int bf_cases_load(const bf_cases_query *query, bf_loaded_cases *loaded, bf_diagn
   if (!loaded->machine || !loaded->workload || !loaded->item || !loaded->result)
     return bf_no_memory(diagnostic);
   BF_TRY(load_machines(query, loaded, diagnostic));
+  double started = bf_seconds(), share = query->seconds / (double)query->paths;
   for (size_t i = 0; i < query->paths; i++) {
-    BF_TRY(bf_workload_read_sample(query->path[i], query->form, query->most_accesses,
-                                   loaded->machine[0], &loaded->workload[i], diagnostic));
+    bf_reading_limits limits = {.most = query->most_accesses};
+    limits.until = query->seconds > 0 ? started + share * (double)(i + 1) : 0;
+    BF_TRY(bf_workload_read_sample(query->path[i], query->form, &limits, loaded->machine[0],
+                                   &loaded->workload[i], diagnostic));
+    loaded->read = limits.read < loaded->read ? limits.read : loaded->read;
     double kept = bf_workload_kept(loaded->workload[i]);
     loaded->kept = kept < loaded->kept ? kept : loaded->kept;
   }

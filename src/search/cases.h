@@ -13,6 +13,7 @@ typedef struct bf_cases_query {
   size_t machines;
   bf_overrides overrides; /* of all machines */
   size_t most_accesses;   /* different ones of a trace; of longer traces a part is kept */
+  double seconds;         /* that reading all files may take; 0: any */
 } bf_cases_query;
 
 /* What a case costs without and with a hash. */
@@ -30,6 +31,7 @@ typedef struct bf_loaded_cases {
   bf_case_result *result;
   size_t count;
   double kept; /* the least share of a trace's different accesses that is kept */
+  double read; /* the least share of a file that was read */
   double
       counted; /* the share of the accesses that conflicts were counted of; the rest is estimated */
 } bf_loaded_cases;
