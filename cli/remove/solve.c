@@ -44,7 +44,7 @@ static const cli_option options[] = {
     {"time-limit", CLI_TEXT, offsetof(settings, time_limit), "SECONDS", NULL,
      "stop after this long with the best so far (default 10; 0 = no limit)"},
     {"joint", CLI_FLAG, offsetof(settings, joint), NULL, NULL,
-     "exact: a hash together with padding and the place where the data begin"},
+     "exact, modulo: a hash together with padding and the place where the data begin"},
     {"arrays", CLI_TEXT, offsetof(settings, arrays), "OFFSETS", NULL,
      "exact: a hash for each of the arrays that begin at these bytes, as 0,4096,8192"},
     {"share", CLI_TEXT, offsetof(settings, share), "FILE", NULL,
@@ -83,8 +83,10 @@ static int fill_options(const settings *own, bf_solve_options *to, cli_progress 
                            "--front, --hardware and --instruction-cost go with the ladder");
   if (own->share && (!is_exact || own->most_xors || to->class_ > BF_CLASS_ROW))
     return cli_usage_error(&cli_solve, "--share goes with --method exact and all hashes or rows");
-  if (own->joint && (!is_exact || own->also.count || own->share))
-    return cli_usage_error(&cli_solve, "--joint goes with --method exact and one machine");
+  bool is_modulo = to->method == BF_METHOD_MODULO;
+  if (own->joint && ((!is_exact && !is_modulo) || own->also.count || own->share))
+    return cli_usage_error(&cli_solve,
+                           "--joint goes with --method exact or modulo and one machine");
   if (own->arrays && (!is_exact || own->also.count || own->share || own->joint))
     return cli_usage_error(&cli_solve,
                            "--arrays goes with --method exact and one machine, not --joint");
@@ -268,7 +270,7 @@ const cli_command cli_solve = {
         "mpirun -n 8 bankfold solve kernel.trace --share search.txt --time-limit 0   # one search\n"
         "bankfold solve kernel.trace --method min-imbalance --pairs --machine fermi\n"
         "bankfold solve kernel.trace --banks 64 --method modulo   # which number of banks up to "
-        "64\n"
+        "64; --joint pads too\n"
         "bankfold solve kernel.trace --method givargis-literal --pairs   # as published",
     CLI_OPTIONS(options, settings),
     .least_arguments = 1,

@@ -74,11 +74,13 @@ static bool fits(const joining *j, const bf_joint *how) {
                                                                     << j->geometry.address_bits;
 }
 
-/* Adds a padding at every base. */
+/* Adds a padding at every base; a base moves the banks of all words alike where they are numbers
+ * modulo another, so that 0 is the only one then. */
 static void add_bases(joining *j, uint64_t row_words, uint64_t pad_words) {
   uint64_t row_bytes = (uint64_t)j->geometry.word_bytes << j->geometry.bank_bits;
   unsigned bases = 0;
-  for (uint64_t base = 0; base < row_bytes && bases < BF_JOINT_BASES;
+  unsigned most = j->options.method == BF_METHOD_MODULO ? 1 : BF_JOINT_BASES;
+  for (uint64_t base = 0; base < row_bytes && bases < most;
        base = base ? 2 * base : j->base_bytes, bases++) {
     bf_joint how = {.row_words = row_words, .pad_words = pad_words, .base_bytes = base};
     if (fits(j, &how))
@@ -163,7 +165,7 @@ static int search(const joining *j, unsigned many, bf_joint *how, bf_diagnostic 
   options.logger = (bf_logger){0};
   BF_TRY(move_some(j, how, j->step, &moved, diagnostic));
   int error = bf_solve_watched(j->machine, moved, &options, j->watch, &how->solution, diagnostic);
-  how->solution.bytes_wasted = bytes_wasted(j, how);
+  how->solution.bytes_wasted += bytes_wasted(j, how); /* the hash may leave bytes unused, too */
   bf_workload_free(moved);
   return error;
 }
@@ -303,9 +305,10 @@ int bf_solve_joint_watched(const bf_machine *machine, const bf_workload *workloa
   bf_gathered all;
   double started = bf_seconds();
   memset(joint, 0, sizeof *joint);
-  if (options->method != BF_METHOD_EXACT || options->shared_file)
+  if ((options->method != BF_METHOD_EXACT && options->method != BF_METHOD_MODULO) ||
+      options->shared_file)
     return bf_fail(diagnostic, BF_BAD_INPUT,
-                   "padding and base go with an exact search that is not shared");
+                   "padding and base go with modulo and an exact search that is not shared");
   BF_TRY(bf_cases_gather(machine, workload, options, &all, diagnostic));
   int error = solve(machine, &all, options, started, watch, joint, diagnostic);
   free(all.item);
