@@ -191,15 +191,22 @@ static int load(const settings *own, int count, char **arguments, double limit,
   const char *machine[CLI_MOST_TEXTS + 1] = {own->common.machine ? own->common.machine : "hopper"};
   for (unsigned i = 0; i < own->also.count; i++)
     machine[i + 1] = own->also.text[i];
+  cli_block_bar bar = cli_block_bar_begin(count == 1 ? bf_input_name(arguments[0]) : "traces");
+  bar.unit = "bytes";
+  cli_watch_interrupt();
   bf_cases_query query = {.path = (const char *const *)arguments,
                           .paths = (size_t)count,
                           .form = cli_trace_form(own->from),
                           .machine = machine,
                           .machines = own->also.count + 1,
                           .most_accesses = MOST_DIFFERENT / (size_t)count,
-                          .seconds = limit / 2};
+                          .seconds = limit / 2,
+                          .tell = cli_block_bar_step,
+                          .context = &bar};
   BF_TRY(cli_overrides(&own->common, &query.overrides, diagnostic));
-  return bf_cases_load(&query, cases, diagnostic);
+  int error = bf_cases_load(&query, cases, diagnostic);
+  cli_block_bar_end(&bar);
+  return error;
 }
 
 static int solve(const void *given, int count, char **arguments) {

@@ -25,10 +25,23 @@ struct bf_reader {
 
 enum { READ_BUFFER_BYTES = 1 << 17 };
 
+/* Reads what there is of a file; a signal is no fault of it. */
+static size_t read_some(FILE *file, unsigned char *buffer) {
+  size_t got;
+  bool was_interrupted;
+  do {
+    got = fread(buffer, 1, READ_BUFFER_BYTES, file);
+    was_interrupted = ferror(file) && errno == EINTR;
+    if (was_interrupted)
+      clearerr(file);
+  } while (got == 0 && was_interrupted);
+  return got;
+}
+
 /* Reads on where the buffer is used up. */
 static int refill(bf_reader *reader, bf_diagnostic *diagnostic) {
   reader->begin = 0;
-  reader->end = reader->file ? fread(reader->owned, 1, READ_BUFFER_BYTES, reader->file) : 0;
+  reader->end = reader->file ? read_some(reader->file, reader->owned) : 0;
   reader->taken_bytes += reader->end;
   if (reader->end == 0) {
     if (reader->file && ferror(reader->file))

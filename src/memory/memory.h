@@ -96,7 +96,11 @@ int bf_workload_take(bf_trace *trace, const char *name, bf_workload **workload,
 typedef struct bf_reading_limits {
   size_t most;  /* different accesses: of more half are left out, and again (bf_workload_thin) */
   double until; /* a file is read no further then (bf_seconds; 0: to its end); pipes always are */
-  double read;  /* becomes the share of the file's bytes that was read */
+  /* or NULL: is told now and then how far that is (of size 0 where it is not known); false: no
+   * further */
+  bool (*tell)(void *context, uint64_t bytes, uint64_t size);
+  void *context;
+  double read; /* becomes the share of the file's bytes that was read; 0 where it is not known */
 } bf_reading_limits;
 /* The same in bounded memory and time. With up to 32 lanes the workload is narrow
  * (bf_workload_create_narrow). */

@@ -39,16 +39,15 @@ static int thin_out(reading *r, bf_repeats *repeats) {
   return r->error ? r->error : bf_workload_thin(r->workload);
 }
 
-/* Whether there is no time for more; asked now and then, so that some accesses are always read. */
-static bool is_late(const bf_trace *trace, bf_reading_limits *limits) {
+/* Whether nothing more is to be read; asked now and then, so that some accesses always are. */
+static bool is_enough(const bf_trace *trace, bf_reading_limits *limits) {
   uint64_t bytes, size;
-  if (limits->until <= 0 || bf_seconds() < limits->until)
-    return false;
   bf_trace_place(trace, &bytes, &size);
-  if (size == 0)
-    return false;
-  limits->read = (double)bytes / (double)size;
-  return true;
+  bool is_stopped = limits->tell && !limits->tell(limits->context, bytes, size);
+  bool is_late = size && limits->until > 0 && bf_seconds() >= limits->until;
+  if (is_stopped || is_late)
+    limits->read = size ? (double)bytes / (double)size : 0;
+  return is_stopped || is_late;
 }
 
 static int add_all(bf_trace *trace, const char *path, reading *r, bf_repeats *repeats,
@@ -60,14 +59,14 @@ static int add_all(bf_trace *trace, const char *path, reading *r, bf_repeats *re
   while (!error && (result = bf_trace_step_past(trace, repeats, &access, &slot, diagnostic)) != 0) {
     if (result < 0)
       return result;
-    if ((result == 2 || ++steps % STEPS_TIMED == 0) && is_late(trace, r->limits))
-      break;
     size_t *index = slot == BF_REPEATS_NONE ? &r->index_without_slot : &r->index[slot];
     if (result == 1)
       error = bf_workload_place_later(r->workload, access, index);
     error = r->error ? r->error : error;
     if (!error && bf_workload_size(r->workload) > r->limits->most)
       error = thin_out(r, repeats);
+    if ((result == 2 || ++steps % STEPS_TIMED == 0) && is_enough(trace, r->limits))
+      break;
   }
   if (!error)
     error = bf_workload_settle(r->workload);

@@ -39,7 +39,8 @@ int bf_cases_load(const bf_cases_query *query, bf_loaded_cases *loaded, bf_diagn
   BF_TRY(load_machines(query, loaded, diagnostic));
   double started = bf_seconds(), share = query->seconds / (double)query->paths;
   for (size_t i = 0; i < query->paths; i++) {
-    bf_reading_limits limits = {.most = query->most_accesses};
+    bf_reading_limits limits = {
+        .most = query->most_accesses, .tell = query->tell, .context = query->context};
     limits.until = query->seconds > 0 ? started + share * (double)(i + 1) : 0;
     BF_TRY(bf_workload_read_sample(query->path[i], query->form, &limits, loaded->machine[0],
                                    &loaded->workload[i], diagnostic));

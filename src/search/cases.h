@@ -14,6 +14,9 @@ typedef struct bf_cases_query {
   bf_overrides overrides; /* of all machines */
   size_t most_accesses;   /* different ones of a trace; of longer traces a part is kept */
   double seconds;         /* that reading all files may take; 0: any */
+  /* as in bf_reading_limits */
+  bool (*tell)(void *context, uint64_t bytes, uint64_t size);
+  void *context;
 } bf_cases_query;
 
 /* What a case costs without and with a hash. */
