@@ -239,6 +239,8 @@ int bf_packed_put_access(bf_trace_writer *writer, const bf_access *access,
   else
     at = put_addresses(at, tag & ADDRESSES, access, before);
   append(&writer->buffer, bytes, at);
+  if (how == IN_EQUAL_LENGTH && !writer->is_begun)
+    writer->random_bytes += (uint64_t)(at - bytes);
   remember(writer, access, &shape, tag & ADDRESSES, recalled, key, site);
   return BF_OK;
 }

@@ -267,6 +267,15 @@ int bf_writer_set_level(bf_writer *writer, int level, bf_diagnostic *diagnostic)
              : BF_OK;
 }
 
+int bf_writer_set_repeats_alone(bf_writer *writer, bf_diagnostic *diagnostic) {
+  BF_TRY(bf_writer_set_level(writer, LEVEL, diagnostic));
+  size_t result =
+      writer->stream ? ZSTD_CCtx_setParameter(writer->stream, ZSTD_c_targetLength, 1) : 0;
+  return ZSTD_isError(result)
+             ? bf_fail(diagnostic, BF_BAD_INPUT, "zstd: %s", ZSTD_getErrorName(result))
+             : BF_OK;
+}
+
 static int write_failed(const bf_writer *writer, bf_diagnostic *diagnostic) {
   return bf_fail_file(diagnostic, BF_IO, writer->path ? writer->path : "standard output",
                       "cannot write: %s", strerror(errno));
