@@ -3,8 +3,8 @@
  * Data that begin at another place of a row, or with unused words after every row, are other
  * accesses to a hash: sums are not XORs. Every padding and base of a short list is tried, each with
  * an exact search of its own: no padding and the eight that leave fewest conflicts by themselves,
- * at bases of 0 and 1, 2, 4, ... granules below a row of banks. With the method modulo each is tried
- * with every number of banks. */
+ * at bases of 0 and 1, 2, 4, ... granules below a row of banks. With the method modulo each is
+ * tried with every number of banks. */
 #ifndef BF_SEARCH_JOINT_H
 #define BF_SEARCH_JOINT_H
 
