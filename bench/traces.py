@@ -5,12 +5,12 @@ Makes traces in a temporary folder:
   kernels  what twelve benchmarks of the corpus do, in the order in which they do it (bench_in_order), as a tracer on a GPU records it
   data     the same of three benchmarks whose accesses depend on data: sorts and a histogram
   strides  strides of 0 to 63 words at 1024 places with seven sites in turn, at random: shapes repeat, their places do not
-  gather   random addresses, and lanes: random masks, which do not repeat
+  gather   random addresses, lanes: strides of random masks, and holes: random addresses of random masks, which do not repeat
 and the strides as NVBit and Accel-Sim write them. Prints for each command and program the least processor time of three runs on
 one thread, million accesses a second, and for text megabytes of input a second. Each program reads what it packed itself. Rows
 "bound" say what reading the same file (cat), unpacking it, packing its content (both zstd), or finding its lines (wc -l) takes
 alone. With --keep FOLDER traces are left there, and those that are there already are taken. bench_in_order is taken from the folder
-bench beside the last program that has it."""
+bench beside the last program that has it. solve reads from cat, whose time is counted too: of a file it would read no more than its limit allows."""
 import argparse
 import os
 import random
@@ -24,7 +24,7 @@ import tempfile
 REPEATING = ["transpose16", "gemm-float4", "matrix-multiply", "fft512", "reduction", "needleman-1", "lud-perimeter", "hotspot", "srad", "gemm-mma",
              "scalar-product", "convolution-rows"]
 DEPENDING = ["bitonic-sort", "radix-sort", "histogram256"]
-KINDS = ("kernels", "data", "strides", "gather", "lanes")
+KINDS = ("kernels", "data", "strides", "gather", "lanes", "holes")
 
 
 def strides(count):
@@ -43,8 +43,8 @@ def make(write, path, *how):
 def write_own(path, count, kind):
     with open(path, "w") as file:
         for i, address in enumerate(strides(count)):
-            mask = random.getrandbits(32) or 1 if kind == "lanes" else 0xFFFFFFFF
-            if kind == "gather":
+            mask = random.getrandbits(32) or 1 if kind in ("lanes", "holes") else 0xFFFFFFFF
+            if kind in ("gather", "holes"):
                 address = [4 * random.randrange(4096) for _ in range(32)]
             active = " ".join(str(a) for lane, a in enumerate(address) if mask >> lane & 1)
             file.write(f"ld 4 {mask:08x} {active} @k{i % 7}\n")
@@ -111,7 +111,7 @@ def commands(folder, number, program):
         yield f"check {kind}, packed", packed, [program, "check", packed, "--threads", "1"]
         yield f"check {kind}, text", text, [program, "check", text, "--threads", "1"]
         yield f"classify {kind}, packed", packed, [program, "classify", packed, "--json", "--threads", "1"]
-        yield f"solve {kind}, packed", packed, [program, "solve", packed, "--method", "padding", "--threads", "1", "--time-limit", "0.01"]
+        yield f"solve {kind}, packed", packed, ["sh", "-c", f"cat {packed} | {program} solve - --method padding --threads 1 --time-limit 0.01"]
         yield f"convert {kind}, packed to packed", packed, [program, "convert", packed, "--output", out]
         yield f"convert {kind}, packed to packed --level 3", packed, [program, "convert", packed, "--level", "3", "--output", out]
         yield f"convert {kind}, packed to text", packed, [program, "convert", packed, "--text", "--output", out]

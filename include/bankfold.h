@@ -514,8 +514,9 @@ typedef struct bf_joint {
 
 /* Looks for a hash, padding and the base address together: no padding and the eight that leave
  * fewest conflicts by themselves, at bases of 0 and 1, 2, 4, ... granules below a row of banks,
- * with an exact search for each. Few conflicts come first, then few unused bytes. Further cases are
- * on the same machine; a granule of 0 is that of the widest access. */
+ * with an exact search for each, or every number of banks with BF_METHOD_MODULO. Few conflicts come
+ * first, then few unused bytes. Further cases are on the same machine; a granule of 0 is that of
+ * the widest access. */
 BF_API int bf_solve_joint(const bf_machine *machine, const bf_workload *workload,
                           const bf_solve_options *options, bf_joint *joint,
                           bf_diagnostic *diagnostic);

@@ -44,7 +44,7 @@ static const cli_option options[] = {
     {"time-limit", CLI_TEXT, offsetof(settings, time_limit), "SECONDS", NULL,
      "stop after this long with the best so far (default 10; 0 = no limit)"},
     {"joint", CLI_FLAG, offsetof(settings, joint), NULL, NULL,
-     "exact: a hash together with padding and the place where the data begin"},
+     "exact, modulo: a hash together with padding and the place where the data begin"},
     {"arrays", CLI_TEXT, offsetof(settings, arrays), "OFFSETS", NULL,
      "exact: a hash for each of the arrays that begin at these bytes, as 0,4096,8192"},
     {"share", CLI_TEXT, offsetof(settings, share), "FILE", NULL,
@@ -83,8 +83,10 @@ static int fill_options(const settings *own, bf_solve_options *to, cli_progress 
                            "--front, --hardware and --instruction-cost go with the ladder");
   if (own->share && (!is_exact || own->most_xors || to->class_ > BF_CLASS_ROW))
     return cli_usage_error(&cli_solve, "--share goes with --method exact and all hashes or rows");
-  if (own->joint && (!is_exact || own->also.count || own->share))
-    return cli_usage_error(&cli_solve, "--joint goes with --method exact and one machine");
+  bool is_modulo = to->method == BF_METHOD_MODULO;
+  if (own->joint && ((!is_exact && !is_modulo) || own->also.count || own->share))
+    return cli_usage_error(&cli_solve,
+                           "--joint goes with --method exact or modulo and one machine");
   if (own->arrays && (!is_exact || own->also.count || own->share || own->joint))
     return cli_usage_error(&cli_solve,
                            "--arrays goes with --method exact and one machine, not --joint");
@@ -180,23 +182,31 @@ static int solve_arrays(const settings *own, bf_loaded_cases *cases, const bf_so
   return BF_OK;
 }
 
-/* Different accesses of all traces that are kept: 1.3 GB of them. */
+/* Different accesses of all traces that are kept: 0.8 GB of them. */
 enum { MOST_DIFFERENT = 1 << 22 };
 
-/* Every trace on every machine. */
-static int load(const settings *own, int count, char **arguments, bf_loaded_cases *cases,
-                bf_diagnostic *diagnostic) {
+/* Every trace on every machine. Half of the limit is for reading. */
+static int load(const settings *own, int count, char **arguments, double limit,
+                bf_loaded_cases *cases, bf_diagnostic *diagnostic) {
   const char *machine[CLI_MOST_TEXTS + 1] = {own->common.machine ? own->common.machine : "hopper"};
   for (unsigned i = 0; i < own->also.count; i++)
     machine[i + 1] = own->also.text[i];
+  cli_block_bar bar = cli_block_bar_begin(count == 1 ? bf_input_name(arguments[0]) : "traces");
+  bar.unit = "bytes";
+  cli_watch_interrupt();
   bf_cases_query query = {.path = (const char *const *)arguments,
                           .paths = (size_t)count,
                           .form = cli_trace_form(own->from),
                           .machine = machine,
                           .machines = own->also.count + 1,
-                          .most_accesses = MOST_DIFFERENT / (size_t)count};
+                          .most_accesses = MOST_DIFFERENT / (size_t)count,
+                          .seconds = limit / 2,
+                          .tell = cli_block_bar_step,
+                          .context = &bar};
   BF_TRY(cli_overrides(&own->common, &query.overrides, diagnostic));
-  return bf_cases_load(&query, cases, diagnostic);
+  int error = bf_cases_load(&query, cases, diagnostic);
+  cli_block_bar_end(&bar);
+  return error;
 }
 
 static int solve(const void *given, int count, char **arguments) {
@@ -214,7 +224,7 @@ static int solve(const void *given, int count, char **arguments) {
   bf_loaded_cases cases = {0};
   bf_text text = {0};
   double started = bf_seconds();
-  int error = load(&own, count, arguments, &cases, &diagnostic);
+  int error = load(&own, count, arguments, to.time_limit_seconds, &cases, &diagnostic);
   if (!error) {
     double limit = to.time_limit_seconds, judging = bf_cases_judge_seconds(&cases);
     double until = limit > 0 ? started + limit : 0;
@@ -267,7 +277,7 @@ const cli_command cli_solve = {
         "mpirun -n 8 bankfold solve kernel.trace --share search.txt --time-limit 0   # one search\n"
         "bankfold solve kernel.trace --method min-imbalance --pairs --machine fermi\n"
         "bankfold solve kernel.trace --banks 64 --method modulo   # which number of banks up to "
-        "64\n"
+        "64; --joint pads too\n"
         "bankfold solve kernel.trace --method givargis-literal --pairs   # as published",
     CLI_OPTIONS(options, settings),
     .least_arguments = 1,

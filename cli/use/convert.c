@@ -23,7 +23,7 @@ static const cli_option options[] = {
      "write the trace in the packed form (default)"},
     {"text", CLI_FLAG, offsetof(settings, text), NULL, NULL, "write the trace as text"},
     {"level", CLI_NUMBER, offsetof(settings, level), "N", NULL,
-     "how hard zstd packs: 1 (fast) to 19 (small) (default 3)"},
+     "how hard zstd packs: 1 (fast) to 19 (small) (default 2, or repeats alone)"},
     CLI_COMMON(settings),
     CLI_FROM(settings),
 };

@@ -43,6 +43,10 @@ int bf_access_check(const bf_access *access, const bf_trace_limits *limits, int 
 
 /* ---- Workloads ---- */
 
+/* A workload for accesses of up to 32 lanes, in little more than half of the memory: what
+ * bf_workload_get hands out holds nothing behind lane 31, where a whole access may be read but no
+ * lane means anything. */
+int bf_workload_create_narrow(bf_workload **workload);
 /* bf_workload_add, and the index that the access has. */
 int bf_workload_place(bf_workload *workload, const bf_access *access, size_t *index);
 /* As bf_workload_place, but that the access is not in the workload and *index is not set before

@@ -7,6 +7,9 @@
 
 #include "access/shape.h"
 
+/* In place of the bits of each number: addresses at a constant distance, which alone follows. */
+enum { BF_STRIDED = 64 };
+
 typedef struct bf_equal_length {
   unsigned bits, shift; /* of each number, at most 32 together */
 } bf_equal_length;

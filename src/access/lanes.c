@@ -52,6 +52,11 @@ static void unpack(const unsigned char *at, uint32_t mask, unsigned bits, unsign
   }
 }
 
+static void stride(uint32_t mask, uint32_t origin, uint32_t stride, uint32_t *address) {
+  for (unsigned lane = 0; lane < BF_LANES; lane++)
+    address[lane] = mask >> lane & 1 ? origin + lane * stride : 0;
+}
+
 static bf_lanes_span take(const uint32_t *address, uint32_t mask, uint32_t first,
                           uint32_t *relative) {
   bf_lanes_span span = {UINT32_MAX, 0, 0};
@@ -75,7 +80,7 @@ static void place(const uint32_t *relative, uint32_t mask, uint32_t first, uint3
     address[__builtin_ctz(left)] = 0;
 }
 
-const bf_lanes_kernel bf_lanes_plain = {"plain", list, unpack, take, place};
+const bf_lanes_kernel bf_lanes_plain = {"plain", list, unpack, stride, take, place};
 
 const bf_lanes_kernel *bf_lanes_available(unsigned index) {
   const bf_lanes_kernel *usable[3] = {&bf_lanes_plain};

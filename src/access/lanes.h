@@ -31,6 +31,8 @@ typedef struct bf_lanes_kernel {
    */
   void (*unpack)(const unsigned char *at, uint32_t mask, unsigned bits, unsigned shift,
                  uint32_t lowest, uint32_t *address);
+  /* Lane l gets origin + l * stride modulo 2^32, lanes that are not active 0. */
+  void (*stride)(uint32_t mask, uint32_t origin, uint32_t stride, uint32_t *address);
   /* The distances of active lanes from first, 0 for the others. With no active lane the span is
    * empty: lowest above highest. */
   bf_lanes_span (*take)(const uint32_t *address, uint32_t mask, uint32_t first, uint32_t *relative);

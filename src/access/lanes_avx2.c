@@ -120,6 +120,16 @@ static void unpack(const unsigned char *at, uint32_t mask, unsigned bits, unsign
     address[__builtin_ctz(left)] = *to++;
 }
 
+static void stride(uint32_t mask, uint32_t origin, uint32_t stride, uint32_t *address) {
+  const __m256i lane = _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7);
+  __m256i at = _mm256_add_epi32(_mm256_mullo_epi32(lane, _mm256_set1_epi32((int)stride)),
+                                _mm256_set1_epi32((int)origin));
+  for (unsigned i = 0; i < VECTORS; i++) {
+    _mm256_storeu_si256((__m256i *)address + i, _mm256_and_si256(at, spread(mask >> 8 * i)));
+    at = _mm256_add_epi32(at, _mm256_set1_epi32((int)(8 * stride)));
+  }
+}
+
 /* The two halves, and each half's neighbours, folded by op. */
 #define FOLD(op, x)                                                                                \
   do {                                                                                             \
@@ -157,4 +167,4 @@ static void place(const uint32_t *relative, uint32_t mask, uint32_t first, uint3
   }
 }
 
-const bf_lanes_kernel bf_lanes_avx2 = {"avx2", list, unpack, take, place};
+const bf_lanes_kernel bf_lanes_avx2 = {"avx2", list, unpack, stride, take, place};

@@ -105,6 +105,15 @@ TARGET static void unpack(const unsigned char *at, uint32_t mask, unsigned bits,
   unpack_half(at, before * bits, (__mmask16)(mask >> 16), bits, shift, lowest, address + 16);
 }
 
+static void stride(uint32_t mask, uint32_t origin, uint32_t stride, uint32_t *address) {
+  const __m512i lane = _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
+  __m512i low = _mm512_add_epi32(_mm512_mullo_epi32(lane, _mm512_set1_epi32((int)stride)),
+                                 _mm512_set1_epi32((int)origin));
+  __m512i high = _mm512_add_epi32(low, _mm512_set1_epi32((int)(16 * stride)));
+  _mm512_storeu_si512(address, _mm512_maskz_mov_epi32((__mmask16)mask, low));
+  _mm512_storeu_si512(address + 16, _mm512_maskz_mov_epi32((__mmask16)(mask >> 16), high));
+}
+
 static bf_lanes_span take(const uint32_t *address, uint32_t mask, uint32_t first,
                           uint32_t *relative) {
   __mmask16 low = (__mmask16)mask, high = (__mmask16)(mask >> 16);
@@ -129,4 +138,4 @@ static void place(const uint32_t *relative, uint32_t mask, uint32_t first, uint3
   }
 }
 
-const bf_lanes_kernel bf_lanes_avx512 = {"avx512", list, unpack, take, place};
+const bf_lanes_kernel bf_lanes_avx512 = {"avx512", list, unpack, stride, take, place};

@@ -13,7 +13,8 @@
 static const unsigned char magic[8] = {0x89, 'B', 'F', 'T', 'R', 'A', 'C', 'E'};
 
 enum {
-  VERSION = 3, /* that is written; version 1 has no recalled shapes, 2 no numbers of equal length */
+  VERSION = 4, /* that is written; version 1 has no recalled shapes, 2 no numbers of equal length,
+                  3 no lines */
   /* No record is longer. */
   RECORD_MAX_BYTES = BF_SITE_MAX_BYTES + 1024,
 };
@@ -149,6 +150,23 @@ static unsigned char *put_equal_length(unsigned char *at, const bf_shape *shape,
   return bf_equal_length_put(at, shape, with);
 }
 
+/* How addresses that are listed are put best. */
+typedef enum listing { EACH_DISTANCE, IN_EQUAL_LENGTH, AS_LINE } listing;
+
+static listing choose_listing(const bf_shape *shape, const bf_lanes_kernel *kernel,
+                              bf_equal_length *lengths, int64_t *stride) {
+  if (bf_shape_stride(shape, kernel, stride))
+    return AS_LINE;
+  *lengths = bf_equal_length_of(shape);
+  return bf_equal_length_is_better(shape, *lengths) ? IN_EQUAL_LENGTH : EACH_DISTANCE;
+}
+
+static unsigned char *put_line(unsigned char *at, uint32_t first, uint32_t before, int64_t stride) {
+  at = put_signed(at, (int64_t)first - before);
+  *at++ = BF_STRIDED;
+  return put_signed(at, stride);
+}
+
 /* Takes access for the one before. */
 static void remember(bf_trace_writer *writer, const bf_access *access, const bf_shape *shape,
                      unsigned form, int recalled, unsigned key, uint32_t site) {
@@ -194,10 +212,11 @@ int bf_packed_put_access(bf_trace_writer *writer, const bf_access *access,
   unsigned key = 0;
   unsigned tag = choose_tag(writer, access, &shape, &recalled, &key);
   bf_equal_length lengths = {0, 0};
-  if ((tag & ADDRESSES) == ADDRESSES_LISTED) {
-    lengths = bf_equal_length_of(&shape);
-    tag |= bf_equal_length_is_better(&shape, lengths) ? EQUAL_LENGTH : 0;
-  }
+  int64_t stride = 0;
+  listing how = EACH_DISTANCE;
+  if ((tag & ADDRESSES) == ADDRESSES_LISTED)
+    how = choose_listing(&shape, writer->kernel, &lengths, &stride);
+  tag |= how == EACH_DISTANCE ? 0 : EQUAL_LENGTH;
   unsigned char bytes[PUT_MAX_BYTES], *at = bytes;
   *at++ = (unsigned char)tag;
   if (tag & HAS_OP) {
@@ -213,9 +232,15 @@ int bf_packed_put_access(bf_trace_writer *writer, const bf_access *access,
   if ((tag & ADDRESSES) == ADDRESSES_RECALLED)
     *at++ = (unsigned char)recalled;
   uint32_t before = writer->shapes.first, first = access->address[__builtin_ctzll(access->mask)];
-  at = tag & EQUAL_LENGTH ? put_equal_length(at, &shape, first, lengths, before)
-                          : put_addresses(at, tag & ADDRESSES, access, before);
+  if (how == AS_LINE)
+    at = put_line(at, first, before, stride);
+  else if (how == IN_EQUAL_LENGTH)
+    at = put_equal_length(at, &shape, first, lengths, before);
+  else
+    at = put_addresses(at, tag & ADDRESSES, access, before);
   append(&writer->buffer, bytes, at);
+  if (how == IN_EQUAL_LENGTH && !writer->is_begun)
+    writer->random_bytes += (uint64_t)(at - bytes);
   remember(writer, access, &shape, tag & ADDRESSES, recalled, key, site);
   return BF_OK;
 }
@@ -311,12 +336,33 @@ static void list_each(record *r, uint32_t before, bf_access *access) {
   }
 }
 
-/* Addresses in numbers of equal length. */
+/* Addresses at a constant distance, the first of which is at first. */
+static void get_line(record *r, int64_t first, bf_access *access) {
+  int64_t stride = get_signed(r);
+  int begin = __builtin_ctzll(access->mask), end = 63 - __builtin_clzll(access->mask);
+  if (stride < -(int64_t)UINT32_MAX || stride > UINT32_MAX)
+    broken(r, far_away);
+  int64_t last = r->fault ? 0 : first + (end - begin) * stride;
+  if (last < 0 || last > UINT32_MAX)
+    broken(r, far_away);
+  memset(access->address, 0, sizeof access->address);
+  for (uint64_t left = access->mask; left && !r->fault; left &= left - 1) {
+    int lane = __builtin_ctzll(left);
+    access->address[lane] = (uint32_t)(first + (lane - begin) * stride);
+  }
+}
+
+/* Addresses in numbers of equal length, or as a line. */
 static void get_equal_length(record *r, bf_trace *trace) {
   bf_access *access = &trace->current;
   int64_t distance = get_signed(r), before = trace->shapes.first;
   bf_equal_length with = {.bits = get_byte(r)};
-  with.shift = get_byte(r);
+  bool is_line = with.bits == BF_STRIDED && trace->version >= 4 && access->mask;
+  with.shift = is_line ? 0 : get_byte(r);
+  if (is_line && distance >= -before && distance <= UINT32_MAX - before) {
+    get_line(r, before + distance, access);
+    return;
+  }
   if (distance < -before || distance > UINT32_MAX - before || with.bits + with.shift > 32)
     broken(r, far_away);
   if (r->fault)

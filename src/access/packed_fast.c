@@ -1,5 +1,6 @@
 /* Packed traces, fast: records that say no more than most do. All others, and all that is wrong, is
  * left to packed.c. */
+#include "access/equal_length.h"
 #include "access/packed.h"
 
 #include <string.h>
@@ -254,6 +255,26 @@ uint64_t bf_packed_skip(bf_trace *trace) {
 /* Bytes that may be read of such a record: tag, mask, site and distance, and what kernels read. */
 enum { LISTED_BYTES = 32 + BF_LANES_LIST_BYTES };
 
+/* Addresses at a constant distance, which is at `at`, the first of them at first; NULL as below. */
+static inline const unsigned char *list_line(bf_trace *trace, const unsigned char *at,
+                                             uint32_t mask, int64_t first) {
+  const uint64_t allocation = trace->limits.allocation_bytes;
+  bf_access *access = &trace->current;
+  uint32_t folded, width = access->width_bytes;
+  if (!(at = read_number(at, &folded)))
+    return NULL;
+  int64_t stride = (int64_t)(folded >> 1) ^ -(int64_t)(folded & 1);
+  int begin = __builtin_ctz(mask), end = 31 - __builtin_clz(mask);
+  int64_t last = first + (end - begin) * stride, highest = last > first ? last : first;
+  if (first < 0 || last < 0 || ((uint64_t)first | (uint64_t)stride) & (width - 1) ||
+      (uint64_t)highest + width > (allocation < UINT32_MAX ? allocation : UINT32_MAX))
+    return NULL;
+  trace->kernel->stride(mask, (uint32_t)(first - begin * stride), (uint32_t)stride,
+                        access->address);
+  trace->shapes.first = (uint32_t)first;
+  return at;
+}
+
 /* Addresses in numbers of equal length, which begin with the distance at `at`; NULL: the slow way
  * reads them or says what is wrong. Where the highest that such numbers can tell is in the memory,
  * all are. */
@@ -265,6 +286,8 @@ static inline const unsigned char *list_equal(bf_trace *trace, const unsigned ch
   if (!(at = read_number(at, &folded)))
     return NULL;
   int64_t lowest = (int64_t)trace->shapes.first + ((int64_t)(folded >> 1) ^ -(int64_t)(folded & 1));
+  if (at[0] == BF_STRIDED && trace->version >= 4)
+    return list_line(trace, at + 1, mask, lowest);
   unsigned bits = at[0], shift = at[1], total = bits * (unsigned)__builtin_popcount(mask);
   if (lowest < 0 || bits > BF_LANES_MOST_BITS || bits + shift > 32)
     return NULL;

@@ -81,6 +81,28 @@ bool bf_shape_equal(const bf_shape *a, const bf_shape *b) {
   return a->mask == b->mask && memcmp(a->relative, b->relative, relative_bytes(a)) == 0;
 }
 
+bool bf_shape_stride(const bf_shape *shape, const bf_lanes_kernel *kernel, int64_t *stride) {
+  enum { LEAST_LANES = 4 };
+  uint64_t behind = shape->mask & (shape->mask - 1);
+  if (__builtin_popcountll(shape->mask) < LEAST_LANES)
+    return false;
+  int first = __builtin_ctzll(shape->mask), second = __builtin_ctzll(behind),
+      last = 63 - __builtin_clzll(shape->mask);
+  int64_t distance = (int32_t)shape->relative[second];
+  if (distance % (second - first))
+    return false;
+  *stride = distance / (second - first);
+  int64_t span = (last - first) * *stride;
+  if (span != (span < 0 ? shape->lowest : shape->highest)) /* what follows is modulo 2^32 */
+    return false;
+  uint32_t line[BF_MAX_LANES], origin = 0 - (uint32_t)first * (uint32_t)*stride;
+  kernel->stride((uint32_t)shape->mask, origin, (uint32_t)*stride, line);
+  if (shape->mask >> BF_LANES)
+    kernel->stride((uint32_t)(shape->mask >> BF_LANES), origin + BF_LANES * (uint32_t)*stride,
+                   (uint32_t)*stride, line + BF_LANES);
+  return memcmp(line, shape->relative, relative_bytes(shape)) == 0;
+}
+
 /* Where of_key has a shape. */
 static unsigned key_of(const bf_shape *shape) {
   uint64_t kind = (uint64_t)shape->op << 8 | shape->width_bytes;

@@ -57,6 +57,9 @@ bool bf_shape_fits(const bf_shape *shape, int64_t first, unsigned width_bytes,
                    uint64_t allocation_bytes);
 /* Whether two shapes have the same lanes and distances. */
 bool bf_shape_equal(const bf_shape *a, const bf_shape *b);
+/* Whether a shape of four active lanes or more is a line: each address is that of the first active
+ * lane and *stride for every lane behind it. */
+bool bf_shape_stride(const bf_shape *shape, const bf_lanes_kernel *kernel, int64_t *stride);
 /* The number of a remembered shape with the operation, width, lanes and distances of shape, or -1;
  * *key is by which such a shape is found. */
 int bf_shapes_find(const bf_shapes *shapes, const bf_shape *shape, unsigned *key);

@@ -271,6 +271,7 @@ int bf_trace_writer_open(const char *path, bool packed, bf_trace_writer **out,
 }
 
 int bf_trace_writer_set_level(bf_trace_writer *writer, int level, bf_diagnostic *diagnostic) {
+  writer->is_begun = true;
   return bf_writer_set_level(writer->writer, level, diagnostic);
 }
 
@@ -281,6 +282,9 @@ static int flush(bf_trace_writer *writer, size_t least, bf_diagnostic *diagnosti
     return bf_no_memory(diagnostic);
   if (buffer->size < least)
     return BF_OK;
+  if (!writer->is_begun && 2 * writer->random_bytes > buffer->size)
+    BF_TRY(bf_writer_set_repeats_alone(writer->writer, diagnostic));
+  writer->is_begun = true;
   int error = bf_writer_write(writer->writer, buffer->data, buffer->size, diagnostic);
   buffer->size = 0;
   return error;

@@ -68,7 +68,9 @@ struct bf_trace_writer {
   bf_text buffer; /* what is not yet handed to writer */
   bf_sites sites;
   uint64_t accesses;
-  bf_access previous; /* packed: the access before, without its addresses */
+  bool is_begun;         /* something was handed to writer, or how it packs was said */
+  uint64_t random_bytes; /* packed: of numbers of equal length, up to then */
+  bf_access previous;    /* packed: the access before, without its addresses */
   const bf_lanes_kernel *kernel;
   bf_shapes shapes; /* packed */
 };

@@ -31,7 +31,8 @@ typedef struct wanted {
 enum { MOST_WAITING = 16 };
 
 struct bf_workload {
-  bf_access **blocks;
+  char **blocks;
+  size_t entry_bytes; /* of an access: whole, or with the lanes that there are */
   size_t block_count; /* the first MANY_ACCESSES / BLOCK_ACCESSES were taken one by one */
   size_t size;
   slot *slots;
@@ -46,10 +47,24 @@ struct bf_workload {
 
 int bf_workload_create(bf_workload **workload) {
   *workload = calloc(1, sizeof **workload);
-  return *workload ? BF_OK : BF_NO_MEMORY;
+  if (!*workload)
+    return BF_NO_MEMORY;
+  (*workload)->entry_bytes = sizeof(bf_access);
+  return BF_OK;
 }
 
-static const size_t block_bytes = BLOCK_ACCESSES * sizeof(bf_access);
+int bf_workload_create_narrow(bf_workload **workload) {
+  BF_TRY(bf_workload_create(workload));
+  (*workload)->entry_bytes = offsetof(bf_access, address[BF_LANES]);
+  return BF_OK;
+}
+
+/* Memory for so many blocks. Whoever takes a whole access out of a narrow entry reads behind it:
+ * there are as many bytes behind the last one. */
+static size_t blocks_bytes(const bf_workload *workload, size_t blocks) {
+  return blocks * BLOCK_ACCESSES * workload->entry_bytes + sizeof(bf_access) -
+         workload->entry_bytes;
+}
 
 /* For how many blocks memory is taken with that of a number. */
 static size_t blocks_at_once(size_t block) {
@@ -60,7 +75,7 @@ void bf_workload_free(bf_workload *workload) {
   if (!workload)
     return;
   for (size_t i = 0; i < workload->block_count; i += blocks_at_once(i))
-    bf_pages_free(workload->blocks[i], blocks_at_once(i) * block_bytes);
+    bf_pages_free(workload->blocks[i], blocks_bytes(workload, blocks_at_once(i)));
   free(workload->blocks);
   bf_pages_free(workload->slots, workload->slot_count * sizeof *workload->slots);
   bf_sites_free(&workload->sites);
@@ -70,7 +85,8 @@ void bf_workload_free(bf_workload *workload) {
 size_t bf_workload_size(const bf_workload *workload) { return workload->size; }
 
 static bf_access *entry(const bf_workload *workload, size_t index) {
-  return &workload->blocks[index / BLOCK_ACCESSES][index % BLOCK_ACCESSES];
+  char *block = workload->blocks[index / BLOCK_ACCESSES];
+  return (bf_access *)(void *)(block + index % BLOCK_ACCESSES * workload->entry_bytes);
 }
 
 const bf_access *bf_workload_get(const bf_workload *workload, size_t index) {
@@ -118,16 +134,16 @@ static int grow_blocks(bf_workload *workload) {
   if (workload->size < workload->block_count * BLOCK_ACCESSES)
     return BF_OK;
   size_t more = blocks_at_once(workload->block_count);
-  bf_access **blocks =
+  char **blocks =
       realloc(workload->blocks, (workload->block_count + more) * sizeof *workload->blocks);
   if (!blocks)
     return BF_NO_MEMORY;
   workload->blocks = blocks;
-  bf_access *fresh = bf_pages_get(more * block_bytes);
+  char *fresh = bf_pages_get(blocks_bytes(workload, more));
   if (!fresh)
     return BF_NO_MEMORY;
   for (size_t i = 0; i < more; i++)
-    blocks[workload->block_count + i] = fresh + i * BLOCK_ACCESSES;
+    blocks[workload->block_count + i] = fresh + i * BLOCK_ACCESSES * workload->entry_bytes;
   workload->block_count += more;
   return BF_OK;
 }
@@ -169,7 +185,8 @@ static int take(bf_workload *workload, const bf_access *access, wanted *own) {
   uint32_t high = (uint32_t)(access->mask >> BF_LANES), bits, site = 0;
   bf_access *kept = &own->access;
   if ((unsigned)access->op >= BF_OP_COUNT || !access->mask || !access->count ||
-      bf_access_check_width(access->op, access->width_bytes, NULL) != BF_OK)
+      bf_access_check_width(access->op, access->width_bytes, NULL) != BF_OK ||
+      (high && workload->entry_bytes < sizeof(bf_access)))
     return BF_BAD_INPUT;
   memcpy(kept, access, offsetof(bf_access, address));
   own->bytes = offsetof(bf_access, address) +
@@ -247,11 +264,11 @@ static void close_up(bf_workload *workload, uint32_t *to) {
     if (!to[i])
       continue;
     if (i != kept)
-      memcpy(entry(workload, kept), entry(workload, i), sizeof(bf_access));
+      memcpy(entry(workload, kept), entry(workload, i), workload->entry_bytes);
     to[i] = ++kept;
   }
   for (size_t i = kept; i < workload->size; i++)
-    memset(entry(workload, i), 0, sizeof(bf_access));
+    memset(entry(workload, i), 0, workload->entry_bytes);
   workload->size = kept;
 }
 

@@ -141,6 +141,9 @@ typedef struct bf_writer bf_writer;
 int bf_writer_open(const char *path, bool compress, bf_writer **writer, bf_diagnostic *diagnostic);
 /* How hard to compress, as zstd counts it: 1 (fast) to 19; before the first byte. */
 int bf_writer_set_level(bf_writer *writer, int level, bf_diagnostic *diagnostic);
+/* Only what repeats is packed, other bytes stay as they are: for bytes at random, which codes of
+ * unequal length would make a hundredth shorter and every reader would have to decode. */
+int bf_writer_set_repeats_alone(bf_writer *writer, bf_diagnostic *diagnostic);
 int bf_writer_write(bf_writer *writer, const void *bytes, size_t size, bf_diagnostic *diagnostic);
 int bf_writer_commit(bf_writer *writer, bf_diagnostic *diagnostic);
 void bf_writer_close(bf_writer *writer);

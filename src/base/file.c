@@ -25,10 +25,23 @@ struct bf_reader {
 
 enum { READ_BUFFER_BYTES = 1 << 17 };
 
+/* Reads what there is of a file; a signal is no fault of it. */
+static size_t read_some(FILE *file, unsigned char *buffer) {
+  size_t got;
+  bool was_interrupted;
+  do {
+    got = fread(buffer, 1, READ_BUFFER_BYTES, file);
+    was_interrupted = ferror(file) && errno == EINTR;
+    if (was_interrupted)
+      clearerr(file);
+  } while (got == 0 && was_interrupted);
+  return got;
+}
+
 /* Reads on where the buffer is used up. */
 static int refill(bf_reader *reader, bf_diagnostic *diagnostic) {
   reader->begin = 0;
-  reader->end = reader->file ? fread(reader->owned, 1, READ_BUFFER_BYTES, reader->file) : 0;
+  reader->end = reader->file ? read_some(reader->file, reader->owned) : 0;
   reader->taken_bytes += reader->end;
   if (reader->end == 0) {
     if (reader->file && ferror(reader->file))
@@ -219,6 +232,10 @@ static int open_target(bf_writer *writer, const char *path, bf_diagnostic *diagn
   return BF_OK;
 }
 
+/* How hard zstd tries unless it is told: traces of random masks take 1.05 of what they take with
+ * its own 3, and a third of the time. */
+enum { LEVEL = 2 };
+
 int bf_writer_open(const char *path, bool compress, bf_writer **out, bf_diagnostic *diagnostic) {
   *out = NULL;
   bf_writer *writer = calloc(1, sizeof *writer);
@@ -232,6 +249,8 @@ int bf_writer_open(const char *path, bool compress, bf_writer **out, bf_diagnost
     error = open_target(writer, path, diagnostic);
   if (!error && compress && !(writer->stream = ZSTD_createCStream()))
     error = bf_no_memory(diagnostic);
+  if (!error && compress)
+    error = bf_writer_set_level(writer, LEVEL, diagnostic);
   if (error) {
     bf_writer_close(writer);
     return error;
@@ -243,6 +262,15 @@ int bf_writer_open(const char *path, bool compress, bf_writer **out, bf_diagnost
 int bf_writer_set_level(bf_writer *writer, int level, bf_diagnostic *diagnostic) {
   size_t result =
       writer->stream ? ZSTD_CCtx_setParameter(writer->stream, ZSTD_c_compressionLevel, level) : 0;
+  return ZSTD_isError(result)
+             ? bf_fail(diagnostic, BF_BAD_INPUT, "zstd: %s", ZSTD_getErrorName(result))
+             : BF_OK;
+}
+
+int bf_writer_set_repeats_alone(bf_writer *writer, bf_diagnostic *diagnostic) {
+  BF_TRY(bf_writer_set_level(writer, LEVEL, diagnostic));
+  size_t result =
+      writer->stream ? ZSTD_CCtx_setParameter(writer->stream, ZSTD_c_targetLength, 1) : 0;
   return ZSTD_isError(result)
              ? bf_fail(diagnostic, BF_BAD_INPUT, "zstd: %s", ZSTD_getErrorName(result))
              : BF_OK;

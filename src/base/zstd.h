@@ -33,7 +33,10 @@ typedef enum ZSTD_EndDirective {
   ZSTD_e_end,
 } ZSTD_EndDirective;
 
-typedef enum ZSTD_cParameter { ZSTD_c_compressionLevel = 100 } ZSTD_cParameter;
+typedef enum ZSTD_cParameter {
+  ZSTD_c_compressionLevel = 100,
+  ZSTD_c_targetLength = 106
+} ZSTD_cParameter;
 
 bool bf_zstd_is_there(void);
 size_t ZSTD_decompress(void *to, size_t room, const void *from, size_t size);

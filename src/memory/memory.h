@@ -92,12 +92,22 @@ bf_trace_limits bf_machine_limits(const bf_machine *machine);
 /* All that is left of trace as a workload; name is for messages. */
 int bf_workload_take(bf_trace *trace, const char *name, bf_workload **workload,
                      bf_diagnostic *diagnostic);
-/* The same in bounded memory: where a trace has more than `most` different accesses, half of them
- * are left out, and again (bf_workload_thin). */
-int bf_workload_sample(bf_trace *trace, const char *name, size_t most, bf_workload **workload,
-                       bf_diagnostic *diagnostic);
+/* How much of a trace is read. */
+typedef struct bf_reading_limits {
+  size_t most;  /* different accesses: of more half are left out, and again (bf_workload_thin) */
+  double until; /* a file is read no further then (bf_seconds; 0: to its end); pipes always are */
+  /* or NULL: is told now and then how far that is (of size 0 where it is not known); false: no
+   * further */
+  bool (*tell)(void *context, uint64_t bytes, uint64_t size);
+  void *context;
+  double read; /* becomes the share of the file's bytes that was read; 0 where it is not known */
+} bf_reading_limits;
+/* The same in bounded memory and time. With up to 32 lanes the workload is narrow
+ * (bf_workload_create_narrow). */
+int bf_workload_sample(bf_trace *trace, const char *name, bf_reading_limits *limits, unsigned lanes,
+                       bf_workload **workload, bf_diagnostic *diagnostic);
 /* The same for a file. */
-int bf_workload_read_sample(const char *path, bf_trace_form form, size_t most,
+int bf_workload_read_sample(const char *path, bf_trace_form form, bf_reading_limits *limits,
                             const bf_machine *machine, bf_workload **workload,
                             bf_diagnostic *diagnostic);
 

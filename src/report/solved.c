@@ -44,8 +44,8 @@ static double removed(uint64_t before, uint64_t after) {
 
 /* Whether numbers are those of a part of the accesses alone. */
 static void write_kept(bf_json *json, const bf_loaded_cases *cases) {
-  if (cases->kept < 1)
-    bf_json_real(json, "kept", cases->kept);
+  bf_json_real(json, "read", cases->read);
+  bf_json_real(json, "kept", cases->kept);
 }
 
 static void tell_kept(const bf_loaded_cases *cases, bf_text *text) {
@@ -54,6 +54,13 @@ static void tell_kept(const bf_loaded_cases *cases, bf_text *text) {
                  "All numbers are those of 1 in %.0f of the different accesses, which are too many "
                  "to keep.\n",
                  1 / cases->kept);
+  if (cases->read == 0)
+    bf_text_puts(text, "All numbers are those of what was read before Ctrl-C.\n");
+  else if (cases->read < 1)
+    bf_text_addf(text,
+                 "All numbers are those of what was read before half of the time limit or Ctrl-C: "
+                 "%.1f%% of %s.\n",
+                 100 * cases->read, cases->workloads > 1 ? "a trace" : "the trace");
 }
 
 static void write_cases(bf_json *json, const bf_loaded_cases *cases) {

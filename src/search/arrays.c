@@ -4,14 +4,23 @@
 #include "search/cases.h"
 #include "search/search.h"
 
+#include <stdlib.h>
 #include <string.h>
+
+/* What adding an access to those of its array takes, and how many of an array are added at least.
+ */
+static const double seconds_an_access = 3e-7;
+enum { FEW = 4096 };
 
 typedef struct sorting {
   const bf_machine *machine;
   uint64_t begin[BF_ARRAYS_MOST];
   unsigned count;
+  size_t step; /* accesses of an array of which one is searched, where there are many */
   bf_workload *own[BF_ARRAYS_MOST];
-  uint64_t accesses[BF_ARRAYS_MOST], all;
+  uint64_t accesses[BF_ARRAYS_MOST], all; /* executions */
+  uint64_t searched[BF_ARRAYS_MOST];      /* of those that are added */
+  size_t different[BF_ARRAYS_MOST], passed[BF_ARRAYS_MOST], taken[BF_ARRAYS_MOST];
 } sorting;
 
 /* Takes over where arrays begin, with one at 0. */
@@ -55,25 +64,79 @@ static int refuse(const bf_access *access, const char *why, uint64_t begin,
   return error;
 }
 
-/* Adds an access to those of its array, with offsets in place of addresses. */
-static int sort_access(sorting *s, const bf_access *access, bf_diagnostic *diagnostic) {
-  bf_access own = *access;
-  unsigned array = array_of(s, access->address[__builtin_ctzll(access->mask)]);
+/* The array of an access. */
+static int find_array(const sorting *s, const bf_access *access, unsigned *found,
+                      bf_diagnostic *diagnostic) {
+  unsigned array = *found = array_of(s, access->address[__builtin_ctzll(access->mask)]);
+  uint64_t begin = s->begin[array], end = array + 1 < s->count ? s->begin[array + 1] : UINT64_MAX;
+  bool is_inside = true;
   if (s->begin[array] % access->width_bytes)
     return refuse(access, "begins between elements of an access", s->begin[array], diagnostic);
   for (uint64_t left = access->mask; left; left &= left - 1) {
-    unsigned lane = (unsigned)__builtin_ctzll(left);
-    uint64_t last = (uint64_t)access->address[lane] + access->width_bytes - 1;
-    if (array_of(s, access->address[lane]) != array || array_of(s, last) != array)
-      return refuse(access, "and another one are touched by one access", s->begin[array],
-                    diagnostic);
-    own.address[lane] -= (uint32_t)s->begin[array];
+    uint64_t byte = access->address[__builtin_ctzll(left)];
+    is_inside &= byte >= begin && byte + access->width_bytes <= end;
   }
-  if (!s->own[array] && bf_workload_create(&s->own[array]) != BF_OK)
-    return bf_no_memory(diagnostic);
+  return is_inside ? BF_OK
+                   : refuse(access, "and another one are touched by one access", begin, diagnostic);
+}
+
+/* Counts an access, which must be of one array. */
+static int weigh_access(sorting *s, const bf_access *access, bf_diagnostic *diagnostic) {
+  unsigned array;
+  BF_TRY(find_array(s, access, &array, diagnostic));
   s->accesses[array] += access->count;
   s->all += access->count;
+  s->different[array]++;
+  return BF_OK;
+}
+
+/* Adds an access to those of its array, with offsets in place of addresses, where there is time for
+ * it. */
+static int sort_access(sorting *s, const bf_access *access, bf_diagnostic *diagnostic) {
+  unsigned array = array_of(s, access->address[__builtin_ctzll(access->mask)]);
+  size_t most = s->different[array] / FEW, step = s->step < most ? s->step : most;
+  if (step > 1 && s->passed[array]++ % step)
+    return BF_OK;
+  bf_access own = *access;
+  for (uint64_t left = access->mask; left; left &= left - 1)
+    own.address[__builtin_ctzll(left)] -= (uint32_t)s->begin[array];
+  if (!s->own[array] && bf_workload_create(&s->own[array]) != BF_OK)
+    return bf_no_memory(diagnostic);
+  s->searched[array] += access->count;
+  s->taken[array]++;
   return bf_workload_add(s->own[array], &own) == BF_OK ? BF_OK : bf_no_memory(diagnostic);
+}
+
+/* Sorts all accesses, or a part of each array's where a third of the limit is too short. */
+static int sort_all(sorting *s, const bf_cases *cases, double limit, bf_diagnostic *diagnostic) {
+  size_t accesses = bf_cases_size(cases), which;
+  double seconds = (double)accesses * seconds_an_access;
+  s->step = limit > 0 && seconds > limit / 3 ? (size_t)(seconds / (limit / 3)) + 1 : 1;
+  for (size_t i = 0; i < accesses; i++) {
+    int error = weigh_access(s, bf_cases_get(cases, i, &which), diagnostic);
+    if (error && cases->count > 1 && diagnostic)
+      diagnostic->line = 0; /* of which trace is not known */
+    BF_TRY(error);
+  }
+  for (size_t i = 0; i < accesses; i++)
+    BF_TRY(sort_access(s, bf_cases_get(cases, i, &which), diagnostic));
+  return BF_OK;
+}
+
+/* What a part of an array's accesses costs, for all of them by how often they are made. */
+static uint64_t scaled(const sorting *s, unsigned array, uint64_t conflicts) {
+  if (s->searched[array] == s->accesses[array])
+    return conflicts;
+  return (uint64_t)((double)conflicts * (double)s->accesses[array] / (double)s->searched[array]);
+}
+
+/* Takes what was found by a part of an array's accesses for all of them. */
+static void take_for_all(const sorting *s, unsigned array, bf_solution *solution) {
+  if (s->searched[array] == s->accesses[array])
+    return;
+  solution->conflicts_before = scaled(s, array, solution->conflicts_before);
+  solution->conflicts_after = scaled(s, array, solution->conflicts_after);
+  solution->proven = false;
 }
 
 /* Searches for one array, in its share of the time that is left to it and those behind it. */
@@ -92,7 +155,9 @@ static int search(const sorting *s, unsigned array, const bf_solve_options *give
   *own = (bf_array_solution){.begin_bytes = s->begin[array], .accesses = s->accesses[array]};
   BF_TRY(bf_solve_watched(s->machine, s->own[array], &options, &own_watch, &own->solution,
                           diagnostic));
+  share *= (double)s->taken[array] / (double)s->different[array];
   arrays->counted = share < arrays->counted ? share : arrays->counted;
+  take_for_all(s, array, &own->solution);
   arrays->count++;
   arrays->conflicts_before += own->solution.conflicts_before;
   arrays->conflicts_after += own->solution.conflicts_after;
@@ -117,29 +182,26 @@ int bf_solve_arrays_watched(const bf_machine *machine, const bf_workload *worklo
                             const uint64_t *begin, size_t count, const bf_solve_options *options,
                             const bf_search_watch *watch, bf_arrays *arrays,
                             bf_diagnostic *diagnostic) {
-  double started = bf_seconds();
+  double started = bf_seconds(), limit = options->time_limit_seconds;
   sorting s = {.machine = machine};
   bf_solve_options own = *options;
-  bf_workload *merged = NULL;
+  bf_gathered all;
   memset(arrays, 0, sizeof *arrays);
   arrays->proven = true;
   arrays->counted = 1;
   if (options->method != BF_METHOD_EXACT || options->shared_file)
     return bf_fail(diagnostic, BF_BAD_INPUT,
                    "a hash for each array goes with an exact search that is not shared");
-  BF_TRY(bf_cases_merge(machine, workload, options, &merged, diagnostic));
+  BF_TRY(bf_cases_gather(machine, workload, options, &all, diagnostic));
   own.also_count = 0;
-  const bf_workload *all = merged ? merged : workload;
   int error = take_begins(&s, begin, count, diagnostic);
-  for (size_t i = 0; !error && i < bf_workload_size(all); i++)
-    error = sort_access(&s, bf_workload_get(all, i), diagnostic);
-  if (error && merged && diagnostic)
-    diagnostic->line = 0; /* of which trace is not known */
+  if (!error)
+    error = sort_all(&s, &all.cases, limit, diagnostic);
+  free(all.item);
   if (!error)
     error = search_all(&s, &own, started + options->time_limit_seconds, watch, arrays, diagnostic);
   for (unsigned array = 0; array < s.count; array++)
     bf_workload_free(s.own[array]);
-  bf_workload_free(merged);
   arrays->seconds = bf_seconds() - started;
   if (error)
     bf_arrays_clear(arrays);

@@ -29,7 +29,7 @@ static int load_machines(const bf_cases_query *query, bf_loaded_cases *loaded,
 
 int bf_cases_load(const bf_cases_query *query, bf_loaded_cases *loaded, bf_diagnostic *diagnostic) {
   *loaded = (bf_loaded_cases){
-      .machines = query->machines, .workloads = query->paths, .kept = 1, .counted = 1};
+      .machines = query->machines, .workloads = query->paths, .kept = 1, .read = 1, .counted = 1};
   loaded->machine = calloc(query->machines, sizeof *loaded->machine);
   loaded->workload = calloc(query->paths, sizeof *loaded->workload);
   loaded->item = calloc(query->machines * query->paths, sizeof *loaded->item);
@@ -37,9 +37,14 @@ int bf_cases_load(const bf_cases_query *query, bf_loaded_cases *loaded, bf_diagn
   if (!loaded->machine || !loaded->workload || !loaded->item || !loaded->result)
     return bf_no_memory(diagnostic);
   BF_TRY(load_machines(query, loaded, diagnostic));
+  double started = bf_seconds(), share = query->seconds / (double)query->paths;
   for (size_t i = 0; i < query->paths; i++) {
-    BF_TRY(bf_workload_read_sample(query->path[i], query->form, query->most_accesses,
-                                   loaded->machine[0], &loaded->workload[i], diagnostic));
+    bf_reading_limits limits = {
+        .most = query->most_accesses, .tell = query->tell, .context = query->context};
+    limits.until = query->seconds > 0 ? started + share * (double)(i + 1) : 0;
+    BF_TRY(bf_workload_read_sample(query->path[i], query->form, &limits, loaded->machine[0],
+                                   &loaded->workload[i], diagnostic));
+    loaded->read = limits.read < loaded->read ? limits.read : loaded->read;
     double kept = bf_workload_kept(loaded->workload[i]);
     loaded->kept = kept < loaded->kept ? kept : loaded->kept;
   }
@@ -80,8 +85,7 @@ static int count_case(bf_loaded_cases *loaded, size_t i, const bf_hash *hash, co
   const bf_cases one = {own, 1};
   double now = bf_seconds(), share = until > 0 ? now + (until - now) / (double)(more + 1) : 0;
   bf_estimate found;
-  BF_TRY(joint ? bf_joint_count(own->machine, own->workload, joint, hash, share, &found, diagnostic)
-               : bf_cases_estimate(&one, hash, share, &found, diagnostic));
+  BF_TRY(bf_cases_estimate(&one, hash, joint, share, &found, diagnostic));
   *conflicts = found.conflicts;
   loaded->counted = found.share < loaded->counted ? found.share : loaded->counted;
   return BF_OK;
@@ -108,35 +112,23 @@ int bf_cases_judge(bf_loaded_cases *loaded, const char *text, const bf_joint *jo
   return error;
 }
 
-static int add_all(bf_workload *to, const bf_workload *from, bf_diagnostic *diagnostic) {
-  for (size_t i = 0; i < bf_workload_size(from); i++) {
-    int error = bf_workload_add(to, bf_workload_get(from, i));
-    if (error == BF_NO_MEMORY)
-      return bf_no_memory(diagnostic);
-    if (error)
-      return bf_fail(diagnostic, error, "the traces have too many accesses together");
-  }
-  return BF_OK;
-}
-
-int bf_cases_merge(const bf_machine *machine, const bf_workload *workload,
-                   const bf_solve_options *options, bf_workload **merged,
-                   bf_diagnostic *diagnostic) {
-  *merged = NULL;
+int bf_cases_gather(const bf_machine *machine, const bf_workload *workload,
+                    const bf_solve_options *options, bf_gathered *all, bf_diagnostic *diagnostic) {
+  *all = (bf_gathered){.cases.count = options->also_count + 1};
   for (size_t i = 0; i < options->also_count; i++)
     if (options->also[i].machine != machine)
       return bf_fail(diagnostic, BF_BAD_INPUT,
                      "padding, base and hashes of arrays are for one machine");
-  if (!options->also_count)
-    return BF_OK;
-  if (bf_workload_create(merged) != BF_OK)
+  all->item = calloc(all->cases.count, sizeof *all->item);
+  if (!all->item)
     return bf_no_memory(diagnostic);
-  int error = add_all(*merged, workload, diagnostic);
-  for (size_t i = 0; !error && i < options->also_count; i++)
-    error = add_all(*merged, options->also[i].workload, diagnostic);
-  if (!error)
+  all->cases.item = all->item;
+  all->item[0] = (bf_solve_case){machine, workload};
+  for (size_t i = 1; i < all->cases.count; i++)
+    all->item[i] = options->also[i - 1];
+  all->extent = bf_cases_extent(&all->cases);
+  if (all->extent.executions <= BF_EXECUTIONS_MAX)
     return BF_OK;
-  bf_workload_free(*merged);
-  *merged = NULL;
-  return error;
+  free(all->item);
+  return bf_fail(diagnostic, BF_BAD_INPUT, "the traces have too many accesses together");
 }

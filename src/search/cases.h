@@ -13,6 +13,10 @@ typedef struct bf_cases_query {
   size_t machines;
   bf_overrides overrides; /* of all machines */
   size_t most_accesses;   /* different ones of a trace; of longer traces a part is kept */
+  double seconds;         /* that reading all files may take; 0: any */
+  /* as in bf_reading_limits */
+  bool (*tell)(void *context, uint64_t bytes, uint64_t size);
+  void *context;
 } bf_cases_query;
 
 /* What a case costs without and with a hash. */
@@ -30,6 +34,7 @@ typedef struct bf_loaded_cases {
   bf_case_result *result;
   size_t count;
   double kept; /* the least share of a trace's different accesses that is kept */
+  double read; /* the least share of a file that was read */
   double
       counted; /* the share of the accesses that conflicts were counted of; the rest is estimated */
 } bf_loaded_cases;
@@ -46,10 +51,13 @@ double bf_cases_judge_seconds(const bf_loaded_cases *loaded);
 int bf_cases_judge(bf_loaded_cases *loaded, const char *hash, const bf_joint *joint, double until,
                    bf_diagnostic *diagnostic);
 
-/* Where options have further cases, which must be on the same machine: *merged becomes all their
- * accesses with those of workload, which the caller frees; else NULL. */
-int bf_cases_merge(const bf_machine *machine, const bf_workload *workload,
-                   const bf_solve_options *options, bf_workload **merged,
-                   bf_diagnostic *diagnostic);
+/* A workload with the further cases of options, which must be on the same machine. */
+typedef struct bf_gathered {
+  bf_solve_case *item; /* free it */
+  bf_cases cases;
+  bf_extent extent;
+} bf_gathered;
+int bf_cases_gather(const bf_machine *machine, const bf_workload *workload,
+                    const bf_solve_options *options, bf_gathered *all, bf_diagnostic *diagnostic);
 
 #endif

@@ -1,6 +1,6 @@
 /* Conflicts under a hash of all that it is to serve, by all cores: what every answer of a search is
  * judged by. */
-#include "search/problem.h"
+#include "search/joint.h"
 
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -90,6 +90,7 @@ bf_extent bf_cases_extent(const bf_cases *cases) {
 typedef struct counters {
   const bf_cases *cases;
   const bf_hash *hash;
+  const bf_joint *how; /* where data lie; NULL: as they do */
   bf_counter **of;
 } counters;
 
@@ -124,6 +125,12 @@ static int count_one(const counters *all, size_t index, sums *sum, bf_diagnostic
   bf_count count = {0};
   size_t which;
   const bf_access *access = bf_cases_get(all->cases, index, &which);
+  bf_access moved;
+  if (all->how) {
+    moved = *access;
+    bf_joint_move(all->cases->item[which].machine, all->how, &moved);
+    access = &moved;
+  }
   int error = all->of ? bf_counter_count(all->of[which], access, &count, diagnostic)
                       : bf_memory_count(all->cases->item[which].machine, all->hash, access, &count,
                                         diagnostic);
@@ -136,6 +143,7 @@ static int count_one(const counters *all, size_t index, sums *sum, bf_diagnostic
 typedef struct counting {
   const bf_cases *cases;
   const bf_hash *hash;
+  const bf_joint *how;
   double until;         /* 0: no limit */
   size_t parts, stride; /* parts are counted in an order in which any first of them are a sample */
   atomic_size_t next, counted;
@@ -175,6 +183,7 @@ static void work(void *context, unsigned index) {
     fail(all, error, &diagnostic);
     return;
   }
+  own.how = all->how;
   sums sum = {0};
   for (size_t part;
        !error && !is_late(all, &sum) && (part = atomic_fetch_add(&all->next, 1)) < all->parts;) {
@@ -215,11 +224,12 @@ static uint64_t scale(atomic_uint_fast64_t *sum, double by) {
   return atomic_load(&sum[0]) + (by == 1 ? rest : (uint64_t)(by * (double)rest));
 }
 
-int bf_cases_estimate(const bf_cases *cases, const bf_hash *hash, double until,
+int bf_cases_estimate(const bf_cases *cases, const bf_hash *hash, const bf_joint *how, double until,
                       bf_estimate *estimate, bf_diagnostic *diagnostic) {
   size_t accesses = bf_cases_size(cases), parts = (accesses + PART - 1) / PART;
   counting all = {.cases = cases,
                   .hash = hash,
+                  .how = how,
                   .until = accesses > 4 * FEW ? until : 0,
                   .parts = parts,
                   .stride = parts > HEAD ? stride_of(parts - HEAD) : 1,
@@ -242,7 +252,7 @@ int bf_cases_estimate(const bf_cases *cases, const bf_hash *hash, double until,
 int bf_cases_conflicts(const bf_cases *cases, const bf_hash *hash, uint64_t *conflicts,
                        uint64_t *wavefronts, bf_diagnostic *diagnostic) {
   bf_estimate all;
-  int error = bf_cases_estimate(cases, hash, 0, &all, diagnostic);
+  int error = bf_cases_estimate(cases, hash, NULL, 0, &all, diagnostic);
   *conflicts = all.conflicts;
   if (wavefronts)
     *wavefronts = all.wavefronts;

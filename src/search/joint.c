@@ -12,7 +12,7 @@ enum { MOST_ACCESSES = 4096, FEW = 512 };
 
 typedef struct joining {
   const bf_machine *machine;
-  const bf_workload *workload;
+  const bf_cases *cases;
   bf_solve_options options;
   const bf_search_watch *watch;
   bf_geometry geometry;
@@ -35,17 +35,23 @@ static uint64_t move_byte(const bf_joint *how, unsigned word_bytes, uint64_t add
   return how->base_bytes + word * word_bytes + address % word_bytes;
 }
 
-int bf_joint_move(const bf_machine *machine, const bf_workload *workload, const bf_joint *how,
-                  size_t step, bf_workload **moved, bf_diagnostic *diagnostic) {
+void bf_joint_move(const bf_machine *machine, const bf_joint *how, bf_access *access) {
   unsigned word_bytes = bf_machine_geometry(machine).word_bytes;
+  for (uint64_t left = access->mask; left; left &= left - 1) {
+    uint32_t *own = &access->address[__builtin_ctzll(left)];
+    *own = (uint32_t)move_byte(how, word_bytes, *own);
+  }
+}
+
+/* Every step-th access with data that are moved so. */
+static int move_some(const joining *j, const bf_joint *how, size_t step, bf_workload **moved,
+                     bf_diagnostic *diagnostic) {
+  size_t which;
   if (bf_workload_create(moved) != BF_OK)
     return bf_no_memory(diagnostic);
-  for (size_t i = 0; i < bf_workload_size(workload); i += step) {
-    bf_access access = *bf_workload_get(workload, i);
-    for (uint64_t left = access.mask; left; left &= left - 1) {
-      uint32_t *own = &access.address[__builtin_ctzll(left)];
-      *own = (uint32_t)move_byte(how, word_bytes, *own);
-    }
+  for (size_t i = 0; i < bf_cases_size(j->cases); i += step) {
+    bf_access access = *bf_cases_get(j->cases, i, &which);
+    bf_joint_move(j->machine, how, &access);
     if (bf_workload_add(*moved, &access) != BF_OK) {
       bf_workload_free(*moved);
       return bf_no_memory(diagnostic);
@@ -68,11 +74,13 @@ static bool fits(const joining *j, const bf_joint *how) {
                                                                     << j->geometry.address_bits;
 }
 
-/* Adds a padding at every base. */
+/* Adds a padding at every base; a base moves the banks of all words alike where they are numbers
+ * modulo another, so that 0 is the only one then. */
 static void add_bases(joining *j, uint64_t row_words, uint64_t pad_words) {
   uint64_t row_bytes = (uint64_t)j->geometry.word_bytes << j->geometry.bank_bits;
   unsigned bases = 0;
-  for (uint64_t base = 0; base < row_bytes && bases < BF_JOINT_BASES;
+  unsigned most = j->options.method == BF_METHOD_MODULO ? 1 : BF_JOINT_BASES;
+  for (uint64_t base = 0; base < row_bytes && bases < most;
        base = base ? 2 * base : j->base_bytes, bases++) {
     bf_joint how = {.row_words = row_words, .pad_words = pad_words, .base_bytes = base};
     if (fits(j, &how))
@@ -94,8 +102,8 @@ static int compare_paddings(const void *a, const void *b) {
 /* Conflicts of data with a padding and no hash, of a sample. */
 static int count_padding(const joining *j, bf_joint *how, bf_diagnostic *diagnostic) {
   bf_workload *moved;
-  size_t accesses = bf_workload_size(j->workload), step = accesses > FEW ? accesses / FEW : 1;
-  BF_TRY(bf_joint_move(j->machine, j->workload, how, step, &moved, diagnostic));
+  size_t accesses = bf_cases_size(j->cases), step = accesses > FEW ? accesses / FEW : 1;
+  BF_TRY(move_some(j, how, step, &moved, diagnostic));
   int error =
       bf_problem_conflicts(j->machine, moved, NULL, &how->solution.conflicts_after, diagnostic);
   how->solution.bytes_wasted = bytes_wasted(j, how);
@@ -103,19 +111,23 @@ static int count_padding(const joining *j, bf_joint *how, bf_diagnostic *diagnos
   return error;
 }
 
-/* No padding, and those that leave fewest conflicts: rows are powers of two. */
+/* No padding, and those that leave fewest conflicts: rows are powers of two. A tenth of the limit
+ * is for looking at them. */
 static int list_candidates(joining *j, bf_diagnostic *diagnostic) {
   enum { MOST = 1024 };
   uint64_t granule = j->options.granule_bytes / j->geometry.word_bytes;
   granule = granule ? granule : 1;
   bf_joint *list = calloc(MOST, sizeof *list);
   unsigned count = 0;
+  double limit = j->options.time_limit_seconds;
+  bf_search_watch own = j->watch ? *j->watch : (bf_search_watch){.step = NULL};
+  own.until = limit > 0 ? bf_seconds() + limit / 10 : 0;
   int error = list ? BF_OK : bf_no_memory(diagnostic);
   for (uint64_t row = 2 * granule; !error && row * j->geometry.word_bytes < j->extent.end_bytes;
        row *= 2)
     for (uint64_t pad = granule; !error && pad < 1u << j->geometry.bank_bits; pad += granule) {
       bf_joint how = {.row_words = row, .pad_words = pad};
-      if (count == MOST || !fits(j, &how) || !bf_search_goes_on(j->watch, count, MOST))
+      if (count == MOST || !fits(j, &how) || !bf_search_goes_on(&own, count, MOST))
         continue;
       error = count_padding(j, &how, diagnostic);
       list[count++] = how;
@@ -131,9 +143,14 @@ static int list_candidates(joining *j, bf_diagnostic *diagnostic) {
 
 /* ---- Searching ---- */
 
-/* Seconds that are left for searching, of which a tenth of the limit is kept back. */
+/* Seconds that are left for searching: what counting the answer takes is kept back, a tenth of the
+ * limit to a third. */
 static double seconds_left(const joining *j) {
-  return j->started + 0.9 * j->options.time_limit_seconds - bf_seconds();
+  const double seconds_an_access = 2e-7;
+  double limit = j->options.time_limit_seconds;
+  double counting = seconds_an_access * (double)bf_cases_size(j->cases);
+  counting = counting < limit / 10 ? limit / 10 : counting > limit / 3 ? limit / 3 : counting;
+  return j->started + limit - counting - bf_seconds();
 }
 
 /* The best hash of data that are moved so, in its share of the time that is left to so many. */
@@ -146,9 +163,9 @@ static int search(const joining *j, unsigned many, bf_joint *how, bf_diagnostic 
       options.time_limit_seconds = 1e-3;
   }
   options.logger = (bf_logger){0};
-  BF_TRY(bf_joint_move(j->machine, j->workload, how, j->step, &moved, diagnostic));
+  BF_TRY(move_some(j, how, j->step, &moved, diagnostic));
   int error = bf_solve_watched(j->machine, moved, &options, j->watch, &how->solution, diagnostic);
-  how->solution.bytes_wasted = bytes_wasted(j, how);
+  how->solution.bytes_wasted += bytes_wasted(j, how); /* the hash may leave bytes unused, too */
   bf_workload_free(moved);
   return error;
 }
@@ -231,53 +248,19 @@ static int try_all(joining *j, bf_joint *best, bf_diagnostic *diagnostic) {
   return BF_OK;
 }
 
-static uint64_t executions_of(const bf_workload *workload) {
-  uint64_t sum = 0;
-  for (size_t i = 0; i < bf_workload_size(workload); i++)
-    sum += bf_workload_get(workload, i)->count;
-  return sum;
-}
-
-/* Every how many accesses there is time for. */
-static size_t affordable_step(size_t accesses, double until) {
-  const double seconds_an_access = 5e-7;
-  double most = until > 0 ? (until - bf_seconds()) / seconds_an_access : (double)accesses;
-  most = most > FEW ? most : FEW;
-  return (double)accesses > most ? (size_t)((double)accesses / most) + 1 : 1;
-}
-
-int bf_joint_count(const bf_machine *machine, const bf_workload *workload, const bf_joint *how,
-                   const bf_hash *hash, double until, bf_estimate *estimate,
-                   bf_diagnostic *diagnostic) {
-  bf_workload *moved;
-  size_t step = affordable_step(bf_workload_size(workload), until);
-  BF_TRY(bf_joint_move(machine, workload, how, step, &moved, diagnostic));
-  const bf_solve_case own = {machine, moved};
-  const bf_cases cases = {&own, 1};
-  int error = bf_cases_estimate(&cases, hash, 0, estimate, diagnostic);
-  if (!error && step > 1) {
-    double by = (double)executions_of(workload) / (double)executions_of(moved);
-    estimate->share = 1 / (double)step;
-    estimate->conflicts = (uint64_t)(by * (double)estimate->conflicts);
-    estimate->wavefronts = (uint64_t)(by * (double)estimate->wavefronts);
-  }
-  bf_workload_free(moved);
-  return error;
-}
-
 /* Counts the answer again on all accesses that there is time for, where candidates were compared by
  * some. */
 static int count_whole(const joining *j, bf_joint *best, bf_diagnostic *diagnostic) {
-  const bf_solve_case own = {j->machine, j->workload};
-  const bf_cases cases = {&own, 1};
   double limit = j->options.time_limit_seconds, until = limit > 0 ? j->started + limit : 0;
+  double half = until > 0 ? (bf_seconds() + until) / 2 : 0;
   bf_estimate before, after;
-  BF_TRY(bf_cases_estimate(&cases, NULL, until, &before, diagnostic));
+  BF_TRY(bf_cases_estimate(j->cases, NULL, NULL, half, &before, diagnostic));
   best->solution.conflicts_before = before.conflicts;
+  if (j->watch && j->watch->share)
+    *j->watch->share = before.share;
   if (j->step == 1)
     return BF_OK;
-  BF_TRY(bf_joint_count(j->machine, j->workload, best, best->solution.hash, until, &after,
-                        diagnostic));
+  BF_TRY(bf_cases_estimate(j->cases, best->solution.hash, best, until, &after, diagnostic));
   best->solution.conflicts_after = after.conflicts;
   best->solution.proven = after.conflicts == 0 && after.share == 1;
   if (j->watch && j->watch->share)
@@ -285,22 +268,20 @@ static int count_whole(const joining *j, bf_joint *best, bf_diagnostic *diagnost
   return BF_OK;
 }
 
-/* The same for accesses of one workload. */
-static int solve(const bf_machine *machine, const bf_workload *workload,
-                 const bf_solve_options *options, double started, const bf_search_watch *watch,
-                 bf_joint *joint, bf_diagnostic *diagnostic) {
-  const bf_solve_case own = {machine, workload};
-  const bf_cases cases = {&own, 1};
-  size_t accesses = bf_workload_size(workload);
+/* The same for accesses that were gathered. */
+static int solve(const bf_machine *machine, const bf_gathered *all, const bf_solve_options *options,
+                 double started, const bf_search_watch *watch, bf_joint *joint,
+                 bf_diagnostic *diagnostic) {
+  size_t accesses = bf_cases_size(&all->cases);
   joining *j = calloc(1, sizeof *j);
   if (!j)
     return bf_no_memory(diagnostic);
   *j = (joining){.machine = machine,
-                 .workload = workload,
+                 .cases = &all->cases,
                  .options = *options,
                  .watch = watch,
                  .geometry = bf_machine_geometry(machine),
-                 .extent = bf_cases_extent(&cases),
+                 .extent = all->extent,
                  .step = accesses > MOST_ACCESSES ? accesses / MOST_ACCESSES : 1,
                  .started = started};
   j->options.also_count = 0;
@@ -321,16 +302,16 @@ static int solve(const bf_machine *machine, const bf_workload *workload,
 int bf_solve_joint_watched(const bf_machine *machine, const bf_workload *workload,
                            const bf_solve_options *options, const bf_search_watch *watch,
                            bf_joint *joint, bf_diagnostic *diagnostic) {
-  bf_workload *merged;
+  bf_gathered all;
   double started = bf_seconds();
   memset(joint, 0, sizeof *joint);
-  if (options->method != BF_METHOD_EXACT || options->shared_file)
+  if ((options->method != BF_METHOD_EXACT && options->method != BF_METHOD_MODULO) ||
+      options->shared_file)
     return bf_fail(diagnostic, BF_BAD_INPUT,
-                   "padding and base go with an exact search that is not shared");
-  BF_TRY(bf_cases_merge(machine, workload, options, &merged, diagnostic));
-  int error =
-      solve(machine, merged ? merged : workload, options, started, watch, joint, diagnostic);
-  bf_workload_free(merged);
+                   "padding and base go with modulo and an exact search that is not shared");
+  BF_TRY(bf_cases_gather(machine, workload, options, &all, diagnostic));
+  int error = solve(machine, &all, options, started, watch, joint, diagnostic);
+  free(all.item);
   if (error)
     bf_joint_clear(joint);
   return error;

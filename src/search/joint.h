@@ -3,7 +3,8 @@
  * Data that begin at another place of a row, or with unused words after every row, are other
  * accesses to a hash: sums are not XORs. Every padding and base of a short list is tried, each with
  * an exact search of its own: no padding and the eight that leave fewest conflicts by themselves,
- * at bases of 0 and 1, 2, 4, ... granules below a row of banks. */
+ * at bases of 0 and 1, 2, 4, ... granules below a row of banks. With the method modulo each is
+ * tried with every number of banks. */
 #ifndef BF_SEARCH_JOINT_H
 #define BF_SEARCH_JOINT_H
 
@@ -17,13 +18,7 @@ int bf_solve_joint_watched(const bf_machine *machine, const bf_workload *workloa
                            const bf_solve_options *options, const bf_search_watch *watch,
                            bf_joint *joint, bf_diagnostic *diagnostic);
 
-/* The accesses with data that begin base_bytes later, and with pad_words after every row_words. */
-int bf_joint_move(const bf_machine *machine, const bf_workload *workload, const bf_joint *how,
-                  size_t step, bf_workload **moved, bf_diagnostic *diagnostic);
-/* The conflicts that a hash leaves of data that are moved so; where there is no time for all
- * accesses until then (bf_seconds, 0: there is), estimated from some that are spread over them. */
-int bf_joint_count(const bf_machine *machine, const bf_workload *workload, const bf_joint *how,
-                   const bf_hash *hash, double until, bf_estimate *estimate,
-                   bf_diagnostic *diagnostic);
+/* An access with data that begin base_bytes later, and with pad_words after every row_words. */
+void bf_joint_move(const bf_machine *machine, const bf_joint *how, bf_access *access);
 
 #endif

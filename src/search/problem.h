@@ -98,8 +98,9 @@ typedef struct bf_estimate {
   double share; /* of the accesses that was counted; 1: all */
 } bf_estimate;
 /* The same of as many accesses, spread over all, as there is time for until then (bf_seconds(); 0:
- * all of them). Few thousand are always counted whole. */
-int bf_cases_estimate(const bf_cases *cases, const bf_hash *hash, double until,
+ * all of them), of data that are moved so (joint.h; NULL: they are not). Few thousand are always
+ * counted whole. */
+int bf_cases_estimate(const bf_cases *cases, const bf_hash *hash, const bf_joint *how, double until,
                       bf_estimate *estimate, bf_diagnostic *diagnostic);
 /* Those of every step-th access, given up once above `most` or late; UINT64_MAX then. */
 uint64_t bf_cases_conflicts_part(const bf_cases *cases, const bf_hash *hash, size_t step,

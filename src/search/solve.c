@@ -166,7 +166,7 @@ int bf_search_list(const bf_machine *machine, const bf_workload *workload,
 /* Counts under a hash, all accesses or as many as there is time for. */
 static int count(bf_prepared *prepared, const bf_hash *hash, double until, bf_estimate *estimate,
                  bf_diagnostic *diagnostic) {
-  BF_TRY(bf_cases_estimate(&prepared->cases, hash, until, estimate, diagnostic));
+  BF_TRY(bf_cases_estimate(&prepared->cases, hash, NULL, until, estimate, diagnostic));
   prepared->share = estimate->share < prepared->share ? estimate->share : prepared->share;
   return BF_OK;
 }

@@ -2,6 +2,7 @@
  * a best hash keeps - against brute force. */
 #include "random.h"
 #include "sanitized.h"
+#include "search/arrays.h"
 #include "search/cases.h"
 #include "search/joint.h"
 #include "search/lightest.h"
@@ -209,9 +210,11 @@ static bool is_near(uint64_t part, uint64_t all) {
 /* The same for data that are moved, and for each of several cases. */
 static void judge_in_no_time(bf_machine *machine, bf_workload *workload) {
   const bf_joint how = {.row_words = 32, .pad_words = 1};
+  const bf_solve_case own = {machine, workload};
+  const bf_cases cases = {&own, 1};
   bf_estimate all, part;
-  assert_int_equal(bf_joint_count(machine, workload, &how, NULL, 0, &all, NULL), BF_OK);
-  assert_int_equal(bf_joint_count(machine, workload, &how, NULL, 1e-9, &part, NULL), BF_OK);
+  assert_int_equal(bf_cases_estimate(&cases, NULL, &how, 0, &all, NULL), BF_OK);
+  assert_int_equal(bf_cases_estimate(&cases, NULL, &how, 1e-9, &part, NULL), BF_OK);
   assert_true(all.share == 1 && part.share < 0.5 && is_near(part.conflicts, all.conflicts));
   for (unsigned way = 0; way < 4; way++) {
     bf_solve_case item[2] = {{machine, workload}, {machine, workload}};
@@ -224,6 +227,23 @@ static void judge_in_no_time(bf_machine *machine, bf_workload *workload) {
     assert_int_equal(loaded.counted < 1, (way & 2) != 0);
     assert_true(is_near(result[1].after, way & 1 ? all.conflicts : result[1].before));
   }
+}
+
+/* Of an array of which there is no time for all accesses a part is searched: its bound holds for
+ * all, and what it costs is near. */
+static void search_arrays_in_no_time(const bf_machine *machine, const bf_workload *workload,
+                                     uint64_t conflicts) {
+  const uint64_t begin = 0;
+  const bf_solve_case twice = {machine, workload};
+  bf_solve_options options = {
+      .struct_bytes = sizeof options, .time_limit_seconds = 1e-4, .also = &twice, .also_count = 1};
+  bf_arrays arrays;
+  assert_int_equal(
+      bf_solve_arrays_watched(machine, workload, &begin, 1, &options, NULL, &arrays, NULL), BF_OK);
+  assert_true(arrays.count == 1 && arrays.counted > 0 && arrays.counted < 0.2 && !arrays.proven);
+  assert_true(is_near(arrays.conflicts_before, 2 * conflicts));
+  assert_true(arrays.lower_bound <= arrays.conflicts_after && arrays.lower_bound < 2 * conflicts);
+  bf_arrays_clear(&arrays);
 }
 
 /* A long workload whose frequent accesses stand at its beginning: with no time at all, conflicts
@@ -244,11 +264,12 @@ static void conflicts_are_estimated_where_time_is_short(void **state) {
   const bf_solve_case own = {machine, workload};
   const bf_cases cases = {&own, 1};
   bf_estimate all, part;
-  assert_int_equal(bf_cases_estimate(&cases, NULL, 0, &all, NULL), BF_OK);
-  assert_int_equal(bf_cases_estimate(&cases, NULL, 1e-9, &part, NULL), BF_OK);
+  assert_int_equal(bf_cases_estimate(&cases, NULL, NULL, 0, &all, NULL), BF_OK);
+  assert_int_equal(bf_cases_estimate(&cases, NULL, NULL, 1e-9, &part, NULL), BF_OK);
   assert_true(all.share == 1 && part.share < 0.5);
   assert_true(is_near(part.conflicts, all.conflicts));
   judge_in_no_time(machine, workload);
+  search_arrays_in_no_time(machine, workload, all.conflicts);
   double share = 0;
   bf_search_watch watch = {.step = "exact", .share = &share};
   bf_solve_options options = {.struct_bytes = sizeof options, .time_limit_seconds = 1e-6};

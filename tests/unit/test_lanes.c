@@ -128,6 +128,21 @@ static void numbers_of_equal_length_are_unpacked(void **unused) {
   }
 }
 
+static void lines_are_alike(void **unused) {
+  (void)unused;
+  test_random state = {11};
+  for (unsigned i = 0; i < 20000; i++) {
+    uint32_t address[BF_LANES], mask = i % 3 == 0 ? UINT32_MAX : (uint32_t)random_bits(&state);
+    uint32_t origin = (uint32_t)random_bits(&state), stride = (uint32_t)random_bits(&state);
+    for (unsigned k = 0; bf_lanes_available(k); k++) {
+      memset(address, 0xA5, sizeof address);
+      bf_lanes_available(k)->stride(mask, origin, stride, address);
+      for (unsigned lane = 0; lane < BF_LANES; lane++)
+        assert_int_equal(address[lane], mask >> lane & 1 ? origin + lane * stride : 0);
+    }
+  }
+}
+
 static void shapes_are_taken_and_placed_alike(void **unused) {
   (void)unused;
   test_random state = {7};
@@ -159,6 +174,7 @@ int main(void) {
       cmocka_unit_test(one_number_too_long_is_found),
       cmocka_unit_test(bytes_that_never_end_a_number_are_refused),
       cmocka_unit_test(numbers_of_equal_length_are_unpacked),
+      cmocka_unit_test(lines_are_alike),
       cmocka_unit_test(shapes_are_taken_and_placed_alike),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

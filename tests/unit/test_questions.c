@@ -8,6 +8,7 @@
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <cmocka.h>
@@ -394,6 +395,62 @@ static void arrays_have_hashes_of_their_own(void **state) {
   bf_machine_free(machine);
 }
 
+/* Conflicts of words in n of 8 banks, with pad words behind every row of them. */
+static uint64_t conflicts_moved(const bf_workload *workload, uint64_t row, uint64_t pad,
+                                uint64_t n) {
+  uint64_t conflicts = 0;
+  for (size_t i = 0; i < bf_workload_size(workload); i++) {
+    const bf_access *access = bf_workload_get(workload, i);
+    bool met[64] = {false};
+    unsigned in_bank[8] = {0}, most = 0, words = 0;
+    for (uint64_t left = access->mask; left; left &= left - 1) {
+      uint32_t word = access->address[__builtin_ctzll(left)] / 4;
+      uint64_t moved = word + (row ? word / row * pad : 0);
+      unsigned own = met[word] ? 0 : ++in_bank[moved % n];
+      words += !met[word];
+      met[word] = true;
+      most = own > most ? own : most;
+    }
+    conflicts += access->count * (most - (words + 7) / 8);
+  }
+  return conflicts;
+}
+
+/* Numbers of banks together with padding: what is said is what words so moved cost, it is never
+ * more than a number of banks alone leaves, never less than the best of all paddings does, and
+ * mostly that. */
+static void moduli_are_padded(void **state) {
+  (void)state;
+  unsigned best_of_all = 0, padded = 0;
+  for (unsigned round = 0; round < 60; round++) {
+    bf_machine *machine = machine_with("hopper", 8, 8);
+    bf_workload *workload = random_workload(2 + round % 6, 8, 6);
+    bf_solve_options options = {.struct_bytes = sizeof options, .method = BF_METHOD_MODULO};
+    uint64_t alone = UINT64_MAX, least = UINT64_MAX;
+    for (uint64_t n = 1; n <= 8; n++)
+      for (uint64_t row = 1; row < 64; row *= 2)
+        for (uint64_t pad = 0; pad < 8; pad++) {
+          uint64_t own = conflicts_moved(workload, row, pad, n);
+          least = own < least ? own : least;
+          alone = pad == 0 && own < alone ? own : alone;
+        }
+    bf_joint joint;
+    assert_int_equal(bf_solve_joint(machine, workload, &options, &joint, NULL), BF_OK);
+    const char *hash = bf_hash_text(joint.solution.hash);
+    uint64_t n = strcmp(hash, "none") == 0 ? 8 : strtoul(hash + strlen("mod:"), NULL, 10);
+    assert_int_equal(joint.solution.conflicts_after,
+                     conflicts_moved(workload, joint.row_words, joint.pad_words, n));
+    assert_true(joint.base_bytes == 0 && joint.solution.conflicts_after <= alone);
+    assert_true(joint.solution.conflicts_after >= least);
+    best_of_all += joint.solution.conflicts_after == least;
+    padded += joint.solution.conflicts_after < alone;
+    bf_joint_clear(&joint);
+    bf_workload_free(workload);
+    bf_machine_free(machine);
+  }
+  assert_true(best_of_all > 45 && padded > 5);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(arrays_have_hashes_of_their_own),
@@ -406,6 +463,7 @@ int main(void) {
       cmocka_unit_test(front_is_a_front),
       cmocka_unit_test(instructions_have_a_price),
       cmocka_unit_test(exact_step_is_never_left_out),
+      cmocka_unit_test(moduli_are_padded),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -232,11 +232,11 @@ static void repeats_are_in_workloads(void **state) {
 static bool is_same(const bf_access *a, const bf_access *b) {
   return a->op == b->op && a->width_bytes == b->width_bytes && a->mask == b->mask &&
          !a->site == !b->site && (!a->site || strcmp(a->site, b->site) == 0) &&
-         memcmp(a->address, b->address, sizeof a->address) == 0;
+         memcmp(a->address, b->address, 32 * sizeof a->address[0]) == 0;
 }
 
 /* Of too many different accesses a share is kept, in their order and with all their counts, whether
- * they are packed or not. */
+ * they are packed or not, and the workload narrow or not. */
 static void some_accesses_are_kept_whole(void **state) {
   (void)state;
   enum { MOST = 3000 };
@@ -251,7 +251,9 @@ static void some_accesses_are_kept_whole(void **state) {
   assert_int_equal(bf_workload_take(whole, "m", &all, NULL), BF_OK);
   assert_true(bf_workload_kept(all) == 1);
   for (unsigned way = 0; way < 2; way++) {
-    assert_int_equal(bf_workload_sample(trace[way], "m", MOST, &some[way], NULL), BF_OK);
+    bf_reading_limits limits = {.most = MOST};
+    assert_int_equal(bf_workload_sample(trace[way], "m", &limits, way ? 32 : 64, &some[way], NULL),
+                     BF_OK);
     size_t size = bf_workload_size(some[way]), at = 0;
     double expected = bf_workload_kept(some[way]) * (double)bf_workload_size(all);
     assert_true(bf_workload_kept(some[way]) < 1 && size <= MOST);
@@ -340,6 +342,35 @@ static void progress_can_stop(void **state) {
   bf_text_free(&text);
 }
 
+/* Where time is up, what was read of a file is its beginning, whole, and the share is told. */
+static void files_are_read_as_far_as_there_is_time(void **state) {
+  (void)state;
+  bf_machine *machine;
+  bf_text text = {0};
+  char path[16];
+  write_repeats(&text, 60000, 3000);
+  assert_int_equal(bf_machine_load("hopper", NULL, &machine, NULL), BF_OK);
+  bf_workload *all, *some;
+  bf_trace *whole = open_text(&text, machine);
+  bf_trace *trace[2] = {open_text(&text, machine), open_packed(&text, machine, path)};
+  assert_int_equal(bf_workload_take(whole, "m", &all, NULL), BF_OK);
+  for (unsigned way = 0; way < 2; way++) {
+    bf_reading_limits limits = {.most = SIZE_MAX, .until = 1e-9};
+    assert_int_equal(bf_workload_sample(trace[way], "m", &limits, 32, &some, NULL), BF_OK);
+    assert_true(limits.read > 0 && limits.read <= 1);
+    assert_true(bf_workload_size(some) > 0 && bf_workload_size(some) < bf_workload_size(all));
+    for (size_t i = 0; i < bf_workload_size(some); i++)
+      assert_true(is_same(bf_workload_get(all, i), bf_workload_get(some, i)));
+    bf_workload_free(some);
+    bf_trace_close(trace[way]);
+  }
+  bf_workload_free(all);
+  bf_trace_close(whole);
+  unlink(path);
+  bf_machine_free(machine);
+  bf_text_free(&text);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(sums_are_those_of_single_counts),
@@ -347,6 +378,7 @@ int main(void) {
       cmocka_unit_test(repeats_count_as_in_text),
       cmocka_unit_test(repeats_are_in_workloads),
       cmocka_unit_test(some_accesses_are_kept_whole),
+      cmocka_unit_test(files_are_read_as_far_as_there_is_time),
       cmocka_unit_test(what_only_the_whole_shows_is_refused),
       cmocka_unit_test(the_first_fault_is_told),
       cmocka_unit_test(progress_can_stop),

@@ -744,6 +744,79 @@ static void equal_lengths_are_as_documented(void **state) {
   assert_non_null(strstr(found.message, "needs more than 32 bits"));
 }
 
+/* ld 4 of lanes 1, 3 and 4 at 44, 28 and 20: from 44 on, 8 bytes less a lane; then of all lanes but
+ * lane 2 at 100 + 4 * lane. */
+static void lines_are_as_documented(void **state) {
+  (void)state;
+  unsigned char bytes[] = {0x89, 'B',  'F',  'T', 'R', 'A', 'C', 'E', 4,    0xE3,
+                           2,    'l',  'd',  4,   26,  88,  64,  15,  0xE2, 0xFB,
+                           0xFF, 0xFF, 0xFF, 15,  112, 64,  8,   0,   2};
+  const uint32_t expected[5] = {0, 44, 0, 28, 20};
+  bf_trace *trace;
+  bf_access read;
+  bf_diagnostic found;
+  assert_int_equal(
+      bf_trace_open_memory("m", bytes, sizeof bytes, BF_TRACE_OWN, &limits, &trace, NULL), BF_OK);
+  assert_int_equal(bf_trace_next(trace, &read, NULL), 1);
+  assert_memory_equal(read.address, expected, sizeof expected);
+  assert_int_equal(bf_trace_next(trace, &read, NULL), 1);
+  for (unsigned lane = 0; lane < 32; lane++)
+    assert_int_equal(read.address[lane], lane == 2 ? 0 : 100 + 4 * lane);
+  assert_int_equal(bf_trace_next(trace, &read, NULL), 0);
+  bf_trace_close(trace);
+  damage(bytes, sizeof bytes, true);
+  bytes[17] = 31; /* 16 bytes less a lane: lane 4 at -4 */
+  assert_int_equal(walk_bytes(bytes, sizeof bytes, &found), BF_BAD_INPUT);
+  assert_non_null(strstr(found.message, "needs more than 32 bits"));
+  bytes[17] = 15;
+  bytes[8] = 3;
+  assert_int_equal(walk_bytes(bytes, sizeof bytes, &found), BF_BAD_INPUT);
+}
+
+/* Lines of any lanes, mask and direction, some of which leave the line at one lane, are read as
+ * they were written, by each kernel's reader and by the slow one, and most of them are short. */
+static void lines_are_kept(void **state) {
+  (void)state;
+  enum { COUNT = 3000 };
+  static bf_access accesses[COUNT];
+  const bf_trace_limits any = {.lanes = 64, .allocation_bytes = (uint64_t)UINT32_MAX + 1};
+  char packed[32];
+  uint64_t random = 8;
+  for (int i = 0; i < COUNT; i++) {
+    bf_access *own = &accesses[i];
+    int64_t step = (int64_t)(draw(&random) % (i % 5 ? 4096 : 1U << 25)) * 4;
+    int64_t origin = (int64_t)(draw(&random) % (1U << 30)) * 4;
+    *own = (bf_access){.width_bytes = 4, .count = 1 + (i % 9 == 0), .line = (uint64_t)i + 1};
+    own->mask = i % 3 ? draw(&random) | 1U << i % 32 : UINT32_MAX;
+    if (i % 11 == 0)
+      own->mask |= (uint64_t)draw(&random) << 32;
+    step = i % 2 ? -step : step;
+    int64_t last = origin + 63 * step;
+    step = last < 0 || last > UINT32_MAX ? (i % 4) * 4 : step;
+    origin = origin > UINT32_MAX - 63 * 12 ? 0 : origin;
+    for (int lane = 0; lane < 64; lane++)
+      if (own->mask >> lane & 1)
+        own->address[lane] = (uint32_t)(origin + lane * step);
+    if (i % 4 == 0)
+      own->address[__builtin_ctzll(own->mask)] ^= 16;
+  }
+  write_trace(temporary_name(packed), true, accesses, COUNT);
+  for (unsigned lanes = 32; lanes <= 64; lanes += 32) {
+    bf_trace_limits own = any;
+    bf_trace *trace;
+    bf_access read;
+    own.lanes = lanes;
+    assert_int_equal(bf_trace_open(packed, &own, &trace, NULL), BF_OK);
+    int result = 1;
+    for (int i = 0; result == 1 && i < COUNT; i++)
+      if ((result = bf_trace_next(trace, &read, NULL)) == 1)
+        assert_same_access(&read, &accesses[i]);
+    assert_int_equal(result == 1, lanes == 64);
+    bf_trace_close(trace);
+  }
+  unlink(packed);
+}
+
 /* Gathers of all kinds of lanes and lengths are read as they were written, whatever kernel reads
  * and however they were listed. */
 static void gathers_are_kept(void **state) {
@@ -837,7 +910,7 @@ static void packed_faults_are_explained(void **state) {
     unsigned char value;
     const char *message;
   } table[] = {
-      {8, 7, "a packed trace of version 7, but only versions up to 3 can be read"},
+      {8, 7, "a packed trace of version 7, but only versions up to 4 can be read"},
       {9, 0x02, "a record of unknown kind (access 1, byte 9)"},
       {11, ' ', "a site holds no white space"},
       {13, 0x80, "a first access that refers to one before it"},
@@ -972,6 +1045,8 @@ int main(void) {
       cmocka_unit_test(parts_hold_what_the_trace_holds),
       cmocka_unit_test(faults_in_parts_have_their_line),
       cmocka_unit_test(equal_lengths_are_as_documented),
+      cmocka_unit_test(lines_are_as_documented),
+      cmocka_unit_test(lines_are_kept),
       cmocka_unit_test(gathers_are_kept),
       cmocka_unit_test(recalled_shapes_are_as_documented),
       cmocka_unit_test(packed_faults_are_explained),

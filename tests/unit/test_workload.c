@@ -207,6 +207,53 @@ static void workloads_are_written(void **state) {
   unlink(path);
 }
 
+/* Whether both hold the same accesses in the same order, of up to 32 lanes. */
+static void assert_same_accesses(const bf_workload *whole, const bf_workload *narrow) {
+  assert_int_equal(bf_workload_size(whole), bf_workload_size(narrow));
+  for (size_t i = 0; i < bf_workload_size(whole); i++) {
+    const bf_access *a = bf_workload_get(whole, i), *b = bf_workload_get(narrow, i);
+    assert_true(a->op == b->op && a->width_bytes == b->width_bytes && a->mask == b->mask);
+    assert_true(a->count == b->count && a->line == b->line && !a->site == !b->site);
+    assert_memory_equal(a->address, b->address, 32 * sizeof a->address[0]);
+  }
+}
+
+/* A narrow workload holds what a whole one does, also when accesses are left out. */
+static void narrow_workloads_are_the_same(void **state) {
+  (void)state;
+  bf_workload *whole = create(), *narrow;
+  assert_int_equal(bf_workload_create_narrow(&narrow), BF_OK);
+  srand(7);
+  for (int i = 0; i < 60000; i++) {
+    bf_access access = make(0, rand() % 3 ? "a" : NULL);
+    access.mask = (uint32_t)rand() | (uint32_t)rand() << 20 | 1;
+    access.line = (uint64_t)i;
+    for (unsigned lane = 0; lane < 40; lane++)
+      access.address[lane] = 4 * ((uint32_t)rand() % (i % 2 ? 9000 : 2));
+    if (i % 2)
+      access.mask = access.mask % 2 ? 0xFFFFFFFF : 7;
+    else
+      access.mask &= 0xF;
+    assert_int_equal(bf_workload_add(whole, &access), BF_OK);
+    assert_int_equal(bf_workload_add(narrow, &access), BF_OK);
+    if (i != 40000)
+      continue;
+    assert_same_accesses(whole, narrow);
+    assert_int_equal(bf_workload_thin(whole), BF_OK);
+    assert_int_equal(bf_workload_thin(narrow), BF_OK);
+    assert_same_accesses(whole, narrow);
+  }
+  assert_same_accesses(whole, narrow);
+  const bf_access last = *bf_workload_get(narrow, bf_workload_size(narrow) - 1); /* all of it */
+  assert_true(last.mask != 0);
+  bf_access wide = make(0, NULL);
+  wide.mask = UINT64_C(1) << 32;
+  assert_int_equal(bf_workload_add(whole, &wide), BF_OK);
+  assert_int_equal(bf_workload_add(narrow, &wide), BF_BAD_INPUT);
+  bf_workload_free(whole);
+  bf_workload_free(narrow);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(equal_accesses_are_merged),
@@ -218,6 +265,7 @@ int main(void) {
       cmocka_unit_test(traces_are_read),
       cmocka_unit_test(bad_traces_are_not_read),
       cmocka_unit_test(workloads_are_written),
+      cmocka_unit_test(narrow_workloads_are_the_same),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
