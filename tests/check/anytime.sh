@@ -85,6 +85,7 @@ PYTHON
 
 "$build/bankfold" solve "$work/many.trace" --method givargis --time-limit 60 --json >"$work/whole.json" || failed=1
 # a pipe is read to its end
+# shellcheck disable=SC2002 # it is to be a pipe
 cat "$work/many.trace" | "$build/bankfold" solve - --method givargis --time-limit 0.001 --json >"$work/part.json" || failed=1
 python3 - "$work" <<'PYTHON' || failed=1
 import json, sys
