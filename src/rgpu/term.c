@@ -31,6 +31,7 @@ typedef struct term_reader {
 } term_reader;
 
 static int take_sum(term_reader *t, const bf_rgpu_term **term);
+static int take_factor(term_reader *t, const bf_rgpu_term **term);
 
 /* A new term at the place of the reader. */
 static bf_rgpu_term *place_term(term_reader *t, bf_rgpu_term_kind kind) {
@@ -116,31 +117,35 @@ static int join(term_reader *t, bf_rgpu_term_kind kind, uint32_t column, const b
   return BF_OK;
 }
 
-/* number | name | ( sum ) | - factor */
+/* - factor, behind the sign at a column. */
+static int take_negation(term_reader *t, uint32_t column, const bf_rgpu_term **term) {
+  const bf_rgpu_term *right;
+  BF_TRY(take_factor(t, &right));
+  *term = rgpu_term_number(&t->r->graph->arena, 0);
+  return *term ? join(t, BF_RGPU_TERM_SUBTRACT, column, term, right) : rgpu_no_memory(t->r);
+}
+
+/* number | name | ( sum ) | - factor. A sign before a name or a number is not counted as one inside
+ * another, so that -x is no deeper than 0 - x, which is the same term. */
 static int take_factor(term_reader *t, const bf_rgpu_term **term) {
   reader *r = t->r;
-  if (++t->depth > MOST_DEPTH)
-    return FAIL(r, "more than %d parentheses and signs inside each other", MOST_DEPTH);
-  int error;
   rgpu_skip_blanks(r);
   uint32_t column = rgpu_column(r);
   size_t length = rgpu_name_length(r->at);
-  if (length) {
-    error = take_name_term(t, length, term);
-  } else if (rgpu_take(r, '(')) {
-    error = take_sum(t, term);
-    if (!error)
-      error = rgpu_expect(r, ')', "behind the term");
-  } else if (rgpu_take(r, '-')) {
-    const bf_rgpu_term *right;
-    error = take_factor(t, &right);
-    *term = rgpu_term_number(&r->graph->arena, 0);
-    if (!error)
-      error = *term ? join(t, BF_RGPU_TERM_SUBTRACT, column, term, right) : rgpu_no_memory(r);
-  } else {
-    error = take_number_term(t, term);
-  }
-  t->depth--;
+  bool is_negation = !length && rgpu_take(r, '-');
+  rgpu_skip_blanks(r);
+  bool is_inside = is_negation && (*r->at == '(' || *r->at == '-');
+  bool is_sum = !length && !is_negation && rgpu_take(r, '(');
+  t->depth += is_inside || is_sum;
+  if (t->depth > MOST_DEPTH)
+    return FAIL(r, "more than %d parentheses and signs inside each other", MOST_DEPTH);
+  int error = is_negation ? take_negation(t, column, term)
+              : is_sum    ? take_sum(t, term)
+              : length    ? take_name_term(t, length, term)
+                          : take_number_term(t, term);
+  if (!error && is_sum)
+    error = rgpu_expect(r, ')', "behind the term");
+  t->depth -= is_inside || is_sum;
   return error;
 }
 
@@ -208,14 +213,19 @@ static const char *leaf_word(bf_rgpu_term_kind kind) {
   return "";
 }
 
-static bool is_sum(const bf_rgpu_term *term) {
-  return term->kind == BF_RGPU_TERM_ADD || term->kind == BF_RGPU_TERM_SUBTRACT;
-}
-
+/* -x, which binds like x. Other terms that are subtracted from 0 are printed so: that needs no more
+ * parentheses and signs inside each other than any way to write them. */
 static bool is_negation(const bf_rgpu_term *term) {
   return term->kind == BF_RGPU_TERM_SUBTRACT && term->left->kind == BF_RGPU_TERM_NUMBER &&
-         term->left->number == 0;
+         term->left->number == 0 && !term->right->left;
 }
+
+static bool is_sum(const bf_rgpu_term *term) {
+  return (term->kind == BF_RGPU_TERM_ADD || term->kind == BF_RGPU_TERM_SUBTRACT) &&
+         !is_negation(term);
+}
+
+static bool is_leaf(const bf_rgpu_term *term) { return !term->left || is_negation(term); }
 
 /* A term inside another, in parentheses where those are needed. */
 static void print_inner(const bf_rgpu_graph *graph, const bf_rgpu_term *term, bool needs,
@@ -237,11 +247,11 @@ void bf_rgpu_print_term(const bf_rgpu_graph *graph, const bf_rgpu_term *term, bf
     bf_text_puts(text, leaf_word(term->kind));
   } else if (is_negation(term)) {
     bf_text_puts(text, "-");
-    print_inner(graph, term->right, term->right->left != NULL, text);
+    print_inner(graph, term->right, false, text);
   } else {
     bool sum = is_sum(term);
     print_inner(graph, term->left, !sum && is_sum(term->left), text);
     bf_text_puts(text, operator_text(term->kind));
-    print_inner(graph, term->right, sum ? is_sum(term->right) : term->right->left != NULL, text);
+    print_inner(graph, term->right, sum ? is_sum(term->right) : !is_leaf(term->right), text);
   }
 }

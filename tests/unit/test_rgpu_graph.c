@@ -88,6 +88,36 @@ static void prints_what_it_read(void **state) {
   bf_rgpu_free(graph);
 }
 
+/* What is inside so many parentheses and signs that it can just be read is printed with no more. */
+static void prints_no_deeper_than_it_read(void **state) {
+  (void)state;
+  static const struct {
+    const char *before, *behind;
+  } rows[] = {{"-", ""},         {"(", ")"},    {"-(", ")"},      {"2*-(", ")"}, {"(0 - 2*", ")"},
+              {"-(2*", ")"},     {"2*-", ""},   {"0 - (", ")"},   {"(-", ")"},   {"-(1 + ", ")"},
+              {"(2 - -(", "))"}, {"-2*(", ")"}, {"2*(0 - ", ")"}, {"- -(", ")"}};
+  for (unsigned i = 0; i < sizeof rows / sizeof *rows; i++) {
+    unsigned read = 0;
+    for (unsigned depth = 1; depth < 80; depth++) {
+      char text[2048] = "graph g\nparameter n 8\narray a f32 n\nblocks ";
+      for (unsigned k = 0; k < depth; k++)
+        strcat(text, rows[i].before);
+      strcat(text, "n");
+      for (unsigned k = 0; k < depth; k++)
+        strcat(text, rows[i].behind);
+      strcat(text, "\ni = inc step 4\nx = ld.f32 [i]\n");
+      bf_rgpu_graph *graph;
+      bf_diagnostic diagnostic;
+      if (bf_rgpu_parse("test", text, &graph, &diagnostic) != BF_OK)
+        continue;
+      bf_rgpu_free(graph);
+      assert_round_trip(text);
+      read++;
+    }
+    assert_in_range(read, 20, 79);
+  }
+}
+
 /* In an address, a minus belongs to what comes next, not to the whole rest. */
 static void takes_from_addresses(void **state) {
   (void)state;
@@ -266,10 +296,15 @@ static void refuses_bad_text(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(reads_the_examples),   cmocka_unit_test(prints_what_it_read),
-      cmocka_unit_test(takes_from_addresses), cmocka_unit_test(sets_up_what_it_read),
-      cmocka_unit_test(refuses_bad_numbers),  cmocka_unit_test(computes),
-      cmocka_unit_test(loads_and_stores),     cmocka_unit_test(refuses_bad_text),
+      cmocka_unit_test(reads_the_examples),
+      cmocka_unit_test(prints_what_it_read),
+      cmocka_unit_test(prints_no_deeper_than_it_read),
+      cmocka_unit_test(takes_from_addresses),
+      cmocka_unit_test(sets_up_what_it_read),
+      cmocka_unit_test(refuses_bad_numbers),
+      cmocka_unit_test(computes),
+      cmocka_unit_test(loads_and_stores),
+      cmocka_unit_test(refuses_bad_text),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
