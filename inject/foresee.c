@@ -143,7 +143,7 @@ static bool predict(const foresight *of, const question *about, const bf_analyze
   memcpy(how.grid, about->grid, sizeof how.grid);
   memcpy(how.resident, about->resident, sizeof how.resident);
   gpu.multiprocessors = about->multiprocessors ? about->multiprocessors : gpu.multiprocessors;
-  return bf_predict_prepared(of->pair, &options, prediction, &diagnostic) == BF_OK;
+  return bf_predict(of->pair, &options, prediction, &diagnostic) == BF_OK;
 }
 
 /* Predicts, or says what was said last where that is asked again; false where it fails. */

@@ -327,23 +327,12 @@ void bf_predict_pair_free(bf_predict_pair *pair) {
   free(pair);
 }
 
-int bf_predict_prepared(const bf_predict_pair *pair, const bf_predict_options *options,
-                        bf_prediction *prediction, bf_diagnostic *diagnostic) {
+int bf_predict(const bf_predict_pair *pair, const bf_predict_options *options,
+               bf_prediction *prediction, bf_diagnostic *diagnostic) {
   *prediction = (bf_prediction){0};
   if (options->launch && options->launch->block[0] && pair->version[0].function &&
       pair->version[1].function)
     return predict(pair->plans, pair->plan, pair->version, options, prediction, diagnostic);
   snprintf(prediction->reason, sizeof prediction->reason, "the shape of its blocks is not known");
   return BF_OK;
-}
-
-int bf_predict(const bf_plans *plans, const bf_plan *plan, const bf_ptx_module *rewritten_module,
-               const bf_ptx_function *rewritten, const bf_predict_options *options,
-               bf_prediction *prediction, bf_diagnostic *diagnostic) {
-  bf_predict_pair *pair;
-  int error = bf_predict_prepare(plans, plan, rewritten_module, rewritten, &pair, diagnostic);
-  if (!error)
-    error = bf_predict_prepared(pair, options, prediction, diagnostic);
-  bf_predict_pair_free(pair);
-  return error;
 }

@@ -4,7 +4,8 @@
  *   bf_plans_make(module, ...)                what stands in the way of each kernel
  *   bf_predict_choose(&plans, &options, ...)  a hash for each kernel that wins by one, or none
  *   bf_plans_rewrite(&plans, false, ...)      the module with these hashes
- *   bf_predict(...)                           for each launch: with the hash, or without it?
+ *   bf_predict_prepare(&plans, plan, ...)     both forms of a kernel, once
+ *   bf_predict(pair, ...)                     for each launch: with the hash, or without it?
  *
  * The analysis of the PTX (analyze/analyze.h) says what a block of threads executes and which
  * addresses it accesses (work.h). Two bounds make a time of that:
@@ -89,23 +90,19 @@ typedef struct bf_prediction {
   char reason[240];      /* in words: what was predicted, or why nothing is known */
 } bf_prediction;
 
-/* What the hash of a plan does to a launch of its kernel. rewritten is the kernel with that hash,
- * a function of rewritten_module. The block must be known. Takes milliseconds: keep the result for
- * launches alike (the same block, parameters that matter, and grid). */
-int bf_predict(const bf_plans *plans, const bf_plan *plan, const bf_ptx_module *rewritten_module,
-               const bf_ptx_function *rewritten, const bf_predict_options *options,
-               bf_prediction *prediction, bf_diagnostic *diagnostic);
-
-/* The same in two steps, for many launches of a kernel: what these share takes about as long as a
- * prediction. What is given to the first must live as long as the pair. Free also after an error;
- * NULL does nothing. */
+/* A kernel and its rewritten form, ready for predictions. What it is made of must live as long. */
 typedef struct bf_predict_pair bf_predict_pair;
+
+/* rewritten is the kernel of the plan with its hash, a function of rewritten_module. Takes about as
+ * long as a prediction. Free also after an error; NULL does nothing. */
 int bf_predict_prepare(const bf_plans *plans, const bf_plan *plan,
                        const bf_ptx_module *rewritten_module, const bf_ptx_function *rewritten,
                        bf_predict_pair **pair, bf_diagnostic *diagnostic);
 void bf_predict_pair_free(bf_predict_pair *pair);
-int bf_predict_prepared(const bf_predict_pair *pair, const bf_predict_options *options,
-                        bf_prediction *prediction, bf_diagnostic *diagnostic);
+/* What the hash does to a launch. The block must be known. Takes milliseconds: keep the result for
+ * launches alike (the same block, parameters that matter, and grid). */
+int bf_predict(const bf_predict_pair *pair, const bf_predict_options *options,
+               bf_prediction *prediction, bf_diagnostic *diagnostic);
 
 /* ---- Choosing ---- */
 

@@ -221,12 +221,20 @@ static int rewrite(subject *s, bf_diagnostic *diagnostic) {
 /* Predicts the launch. */
 static int predict(subject *s, const bf_predict_launch *launch, bf_diagnostic *diagnostic) {
   bf_predict_options options = {.machine = s->machine, .launch = launch};
+  const bf_plan *plan = NULL;
+  bf_predict_pair *pair;
   for (unsigned i = 0; i < s->plans.count && s->result.module; i++)
     if (strcmp(s->plans.plan[i].name, s->plain->kernel) == 0)
-      return bf_predict(&s->plans, &s->plans.plan[i], s->result.module,
-                        bf_ptx_find(s->result.module, s->plain->kernel), &options, &s->prediction,
-                        diagnostic);
-  return BF_OK;
+      plan = &s->plans.plan[i];
+  if (!plan)
+    return BF_OK;
+  int error =
+      bf_predict_prepare(&s->plans, plan, s->result.module,
+                         bf_ptx_find(s->result.module, s->plain->kernel), &pair, diagnostic);
+  if (!error)
+    error = bf_predict(pair, &options, &s->prediction, diagnostic);
+  bf_predict_pair_free(pair);
+  return error;
 }
 
 static void free_subject(subject *s) {

@@ -55,6 +55,16 @@ static bf_plan *plan_of(bed *b, const char *kernel) {
   return NULL;
 }
 
+/* One prediction of the kernel. */
+static void predict(bed *b, const bf_rewrite_result *result, bf_prediction *prediction) {
+  bf_predict_pair *pair;
+  assert_int_equal(bf_predict_prepare(&b->plans, plan_of(b, "kernel"), result->module,
+                                      bf_ptx_find(result->module, "kernel"), &pair, NULL),
+                   BF_OK);
+  assert_int_equal(bf_predict(pair, &b->options, prediction, NULL), BF_OK);
+  bf_predict_pair_free(pair);
+}
+
 /* A kernel with an array of 4096 bytes, which body does something to. */
 static void make_kernel(char text[4096], const char *directives, const char *body) {
   snprintf(text, 4096,
@@ -219,23 +229,16 @@ static void the_launch_decides(void **state) {
   make_bed(&b, text);
   choose(&b);
   assert_int_equal(bf_plans_rewrite(&b.plans, false, &result, NULL), BF_OK);
-  const bf_ptx_function *rewritten = bf_ptx_find(result.module, "kernel");
   set_block(&b, 1024, 1, 1);
-  assert_int_equal(bf_predict(&b.plans, plan_of(&b, "kernel"), result.module, rewritten, &b.options,
-                              &small, NULL),
-                   BF_OK);
+  predict(&b, &result, &small);
   set_block(&b, 1024, 1, 100000);
-  assert_int_equal(bf_predict(&b.plans, plan_of(&b, "kernel"), result.module, rewritten, &b.options,
-                              &full, NULL),
-                   BF_OK);
+  predict(&b, &result, &full);
   assert_true(small.is_known && full.is_known && full.is_worth);
   assert_true(full.share < small.share);
   assert_true(small.full_share < small.share);
   assert_true(full.least_blocks > 0);
   b.launch.block[0] = 0;
-  assert_int_equal(bf_predict(&b.plans, plan_of(&b, "kernel"), result.module, rewritten, &b.options,
-                              &small, NULL),
-                   BF_OK);
+  predict(&b, &result, &small);
   assert_false(small.is_known || small.is_worth);
   bf_rewrite_free(&result);
   free_bed(&b);
@@ -257,9 +260,7 @@ static void fewer_blocks_at_once_count(void **state) {
   for (unsigned i = 0; i < 3; i++) {
     set_block(&b, 1024, 1, grids[i]);
     memcpy(b.launch.resident, residents[i], sizeof residents[i]);
-    assert_int_equal(bf_predict(&b.plans, plan_of(&b, "kernel"), result.module,
-                                bf_ptx_find(result.module, "kernel"), &b.options, &got[i], NULL),
-                     BF_OK);
+    predict(&b, &result, &got[i]);
   }
   assert_true(got[1].error > got[0].error + 0.3 && got[1].share >= got[0].share);
   assert_true(got[2].error < got[0].error + 0.1);
